@@ -184,6 +184,14 @@ TEST(DriverInterface, WrongCallsAnswerAsNvidias) {
   EXPECT_EQ(output_of_groups(program), expected_output("mistakes_driver"));
 }
 
+TEST(DriverInterface, OpenGlsObjectsAsOnAnH100) {
+  std::string program;
+  ASSERT_TRUE(compile_c("opengl_calls", program));
+  const ProcessResult result = execute({program});
+  if (result.exit_code == 77) GTEST_SKIP() << result.error;
+  EXPECT_EQ(output_of_groups(program), expected_output("opengl_calls"));
+}
+
 /// Compiles a program in C against one of the runtime libraries and runs it.
 void run_with_library(const std::string& file, const std::string& library, ProcessResult& result) {
   std::string program;

@@ -208,7 +208,7 @@ TEST_F(Buffers, ByTheirNames) {
   }
   EXPECT_EQ(driver("cuGLUnregisterBufferObject", buffer), eSuccess);
   EXPECT_EQ(driver("cuGLUnregisterBufferObject", buffer), eInvalidValue);
-  EXPECT_EQ(driver("cuGLSetBufferObjectMapFlags", buffer, 0U), eInvalidResourceHandle);
+  EXPECT_EQ(driver("cuGLSetBufferObjectMapFlags", buffer, 0U), eInvalidValue);
   EXPECT_EQ(driver("cuGLMapBufferObject_v2", &address, &size, buffer), eInvalidValue);
 }
 

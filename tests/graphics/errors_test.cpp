@@ -31,13 +31,13 @@ class GraphicsErrors : public Graphics {
 
 TEST_F(GraphicsErrors, OfRegistering) {
   CUgraphicsResource made = nullptr, *nowhere = nullptr;
-  EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, 12345U, 0U), eInvalidValue);
+  EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, 12345U, 0U), eInvalidResourceHandle);
   EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, 0U, 0U), eInvalidValue);
   EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, buffer_, 3U), eInvalidValue);
   EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, buffer_, 4U), eInvalidValue);
   EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", nowhere, buffer_, 0U), eInvalidValue);
   const GLuint empty = gl_name("glGenBuffers");
-  EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, empty, 0U), eInvalidValue);
+  EXPECT_EQ(driver("cuGraphicsGLRegisterBuffer", &made, empty, 0U), eInvalidResourceHandle);
   EXPECT_EQ(made, nullptr);
 }
 
@@ -53,7 +53,7 @@ TEST_F(GraphicsErrors, OfMapping) {
   EXPECT_EQ(unmap(), eNotMapped);
   EXPECT_EQ(driver("cuGraphicsResourceSetMapFlags", resource_, 3U), eInvalidValue);
   CUgraphicsResource twice[] = {resource_, resource_};
-  EXPECT_EQ(driver("cuGraphicsMapResources", 2U, &twice[0], kNoStream), eInvalidResourceHandle);
+  EXPECT_EQ(driver("cuGraphicsMapResources", 2U, &twice[0], kNoStream), eAlreadyMapped);
   EXPECT_EQ(
       driver("cuGraphicsMapResources", 1U, static_cast<CUgraphicsResource*>(nullptr), kNoStream),
       eInvalidValue);
@@ -66,9 +66,10 @@ TEST_F(GraphicsErrors, OfMapping) {
             eNotMappedAsArray);
   EXPECT_EQ(driver("cuGraphicsResourceGetMappedPointer_v2", static_cast<CUdeviceptr*>(nullptr),
                    &size, resource_),
-            eInvalidValue);
+            eSuccess);
+  EXPECT_EQ(driver("cuGraphicsUnregisterResource", resource_), eAlreadyMapped);
   EXPECT_EQ(pointer(), eSuccess);
-  EXPECT_EQ(driver("cuGraphicsUnmapResources", 2U, &twice[0], kNoStream), eInvalidResourceHandle);
+  EXPECT_EQ(driver("cuGraphicsUnmapResources", 2U, &twice[0], kNoStream), eNotMapped);
   EXPECT_EQ(unmap(), eSuccess);
 }
 
@@ -166,7 +167,7 @@ TEST_F(GraphicsErrors, WhileAStreamCaptures) {
   ASSERT_EQ(driver("cuStreamBeginCapture_v2", stream, kRelaxed), eSuccess);
   EXPECT_EQ(driver("cuGraphicsMapResources", 1U, &resource_, stream), eStreamCaptureUnsupported);
   CUgraph graph = nullptr;
-  EXPECT_EQ(driver("cuStreamEndCapture", stream, &graph), eSuccess);
+  EXPECT_EQ(driver("cuStreamEndCapture", stream, &graph), eStreamCaptureInvalidated);
   EXPECT_EQ(driver("cuStreamDestroy_v2", stream), eSuccess);
 }
 
@@ -179,7 +180,7 @@ TEST_F(GraphicsErrors, DevicesOfTheContext) {
     EXPECT_EQ(devices[0], 0);
     EXPECT_EQ(devices[1], -1);
   }
-  EXPECT_EQ(runtime("cudaGLGetDevices", &count, static_cast<int*>(nullptr), 0U, 1), eSuccess);
+  EXPECT_EQ(runtime("cudaGLGetDevices", &count, static_cast<int*>(nullptr), 0U, 1), eInvalidValue);
   EXPECT_EQ(driver("cuGLGetDevices", &count, &devices[0], 2U, 4), eInvalidValue);
 }
 

@@ -150,11 +150,11 @@ TEST_F(Formats, ThatCudaDoesNotTake) {
   struct Other {
     GLenum internal, external, type;
   };
-  // sRGB, three channels, signed and packed normals, depth, and four bits.
+  // RGB16F, signed and packed normals, packed floats, depth, and four bits.
   for (const Other& each :
-       {Other{0x8c43, 0x1908, 0x1401}, Other{0x8051, 0x1907, 0x1401}, Other{0x8f97, 0x1908, 0x1400},
-        Other{0x8059, 0x1908, 0x8368}, Other{0x8c3a, 0x1907, 0x1406}, Other{0x81a6, 0x1902, 0x1405},
-        Other{0x8056, 0x1908, 0x1401}, Other{0x8c3d, 0x1907, 0x1406}}) {
+       {Other{0x881b, 0x1907, 0x140b}, Other{0x8f97, 0x1908, 0x1400}, Other{0x8059, 0x1908, 0x8368},
+        Other{0x8c3a, 0x1907, 0x1406}, Other{0x81a6, 0x1902, 0x1405}, Other{0x8056, 0x1908, 0x1401},
+        Other{0x8c3d, 0x1907, 0x1406}}) {
     const GLuint texture = gl_name("glGenTextures");
     gl("glBindTexture", kTexture2D, texture);
     gl("glTexImage2D", kTexture2D, 0, static_cast<int>(each.internal), 8, 8, 0, each.external,

@@ -54,6 +54,14 @@ inline constexpr Format kFormats[] = {
     {"LUMINANCE_ALPHA unsized", 0x190a, 0x190a, 0x1401, 2, 1, kUnsignedInt8, true},
     {"INTENSITY unsized", 0x8049, 0x1903, 0x1401, 1, 1, kUnsignedInt8, true},
     {"4", 4, 0x1908, 0x1401, 4, 1, kUnsignedInt8, true},
+    {"SRGB8_ALPHA8", 0x8c43, 0x1908, 0x1401, 4, 1, kUnsignedInt8, false},
+    {"SLUMINANCE8", 0x8c47, 0x1909, 0x1401, 1, 1, kUnsignedInt8, true},
+    {"RGB8", 0x8051, 0x1908, 0x1401, 4, 1, kUnsignedInt8, false},
+    {"RGB16", 0x8054, 0x1908, 0x1403, 4, 2, kUnsignedInt16, false},
+    {"RGB32F", 0x8815, 0x1908, 0x1406, 4, 4, kFloat, false},
+    {"RGB8UI", 0x8d7d, 0x8d99, 0x1401, 4, 1, kUnsignedInt8, false},
+    {"RGB32UI", 0x8d71, 0x8d99, 0x1405, 4, 4, kUnsignedInt32, false},
+    {"SRGB8", 0x8c41, 0x1908, 0x1401, 4, 1, kUnsignedInt8, false},
 };
 
 struct Target {

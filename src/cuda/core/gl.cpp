@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@ constexpr Enum kInvalidEnum = 0x500, kInvalidValue = 0x501, kInvalidOperation = 
 constexpr Enum kCopyRead = 0x8f36, kCopyWrite = 0x8f37, kBufferSize = 0x8764;
 constexpr Enum kBufferImmutable = 0x821f, kBufferFlags = 0x8220, kStreamCopy = 0x88e2;
 constexpr int kDynamicStorage = 0x100;
+constexpr Enum kBorder = 0x1004;
 
 /// The libraries that make contexts, and their functions.
 struct Library {
@@ -105,8 +108,8 @@ CUresult Calls::begin(std::optional<Calls>& made) {
   char* rest = nullptr;
   const long major = std::strtol(version, &rest, 10);
   const long minor = *rest == '.' ? std::strtol(rest + 1, nullptr, 10) : 0;
-  if (major * 10 + minor < 32)
-    return cannot_serve(fmt::format("it is of version '{}', and 3.2 of OpenGL is needed", version));
+  if (major * 10 + minor < 33)
+    return cannot_serve(fmt::format("it is of version '{}', and 3.3 of OpenGL is needed", version));
   made.emplace(functions);
   return eSuccess;
 }
@@ -121,7 +124,7 @@ Calls::~Calls() {
   switch (pending_) {
     case 0: return;
     case kInvalidEnum: gl_.Enable(~0u); return;
-    case kInvalidValue: gl_.Clear(~0u); return;
+    case kInvalidValue: gl_.GenBuffers(-1, nullptr); return;
     case kInvalidOperation: {
       const BoundBuffer none(gl_, kCopyRead, 0);
       gl_.UnmapBuffer(kCopyRead);
@@ -153,22 +156,34 @@ bool Calls::has_extension(const char* name) {
   return false;
 }
 
-// Fences belong to all contexts that share objects, and have no names that a program could see.
-void* Calls::mark() {
-  constexpr Enum kCommandsComplete = 0x9117;
-  return gl_.FenceSync(kCommandsComplete, 0);
+// Samplers belong to all contexts that share objects, and no program chooses their names. A fence
+// would not do: NVIDIA's OpenGL knows those of every context.
+Mark Calls::mark() {
+  static std::atomic<unsigned> marks{0};
+  static const unsigned process = std::random_device()();
+  Mark made;
+  made.border = {0x70747832, 0x73707600, process, ++marks};
+  gl_.GenSamplers(1, &made.sampler);
+  gl_.SamplerParameterIuiv(made.sampler, kBorder, made.border.data());
+  return made;
 }
-bool Calls::knows(void* mark) { return gl_.IsSync(mark); }
-void Calls::forget(void* mark) { gl_.DeleteSync(mark); }
+bool Calls::knows(const Mark& mark) {
+  Mark found;
+  if (!gl_.IsSampler(mark.sampler)) return false;
+  gl_.GetSamplerParameterIuiv(mark.sampler, kBorder, found.border.data());
+  return found.border == mark.border;
+}
+void Calls::forget(const Mark& mark) { gl_.DeleteSamplers(1, &mark.sampler); }
 
 CUresult Calls::buffer_bytes(unsigned name, std::size_t& bytes) {
-  if (!gl_.IsBuffer(name)) return fail(eInvalidValue, fmt::format("{} is no OpenGL buffer", name));
+  if (!gl_.IsBuffer(name))
+    return fail(eInvalidResourceHandle, fmt::format("{} is no OpenGL buffer", name));
   const BoundBuffer bound(gl_, kCopyRead, name);
   std::int64_t size = 0;
   gl_.GetBufferParameteri64v(kCopyRead, kBufferSize, &size);
   bytes = static_cast<std::size_t>(size);
   return size > 0 ? check("tell the size of a buffer")
-                  : fail(eInvalidValue, fmt::format("OpenGL buffer {} has no memory", name));
+                  : fail(eMemoryAllocation, fmt::format("OpenGL buffer {} has no memory", name));
 }
 
 CUresult Calls::read(unsigned buffer, std::byte* to, std::size_t bytes) {

@@ -15,7 +15,7 @@ namespace ptx2spv::cuda::gl {
 
 using Enum = unsigned;
 
-// Result, name and parameters of what is called, of OpenGL 3.2 and, in the second list, of later
+// Result, name and parameters of what is called, of OpenGL 3.3 and, in the second list, of later
 // versions, extensions and contexts of compatibility.
 #define PTX2SPV_GL_FUNCTIONS(X)                                                            \
   X(const char*, GetString, Enum)                                                          \
@@ -24,7 +24,6 @@ using Enum = unsigned;
   X(void, GetIntegerv, Enum, int*)                                                         \
   X(void, GetFloatv, Enum, float*)                                                         \
   X(void, Enable, Enum)                                                                    \
-  X(void, Clear, unsigned)                                                                 \
   X(unsigned char, IsBuffer, unsigned)                                                     \
   X(unsigned char, IsTexture, unsigned)                                                    \
   X(unsigned char, IsRenderbuffer, unsigned)                                               \
@@ -38,9 +37,11 @@ using Enum = unsigned;
   X(void, BufferSubData, Enum, std::ptrdiff_t, std::ptrdiff_t, const void*)                \
   X(void, GetBufferSubData, Enum, std::ptrdiff_t, std::ptrdiff_t, void*)                   \
   X(void, CopyBufferSubData, Enum, Enum, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t)   \
-  X(void*, FenceSync, Enum, unsigned)                                                      \
-  X(unsigned char, IsSync, void*)                                                          \
-  X(void, DeleteSync, void*)                                                               \
+  X(void, GenSamplers, int, unsigned*)                                                     \
+  X(void, DeleteSamplers, int, const unsigned*)                                            \
+  X(unsigned char, IsSampler, unsigned)                                                    \
+  X(void, SamplerParameterIuiv, unsigned, Enum, const unsigned*)                           \
+  X(void, GetSamplerParameterIuiv, unsigned, Enum, unsigned*)                              \
   X(void, PixelStorei, Enum, int)                                                          \
   X(void, GenTextures, int, unsigned*)                                                     \
   X(void, DeleteTextures, int, const unsigned*)                                            \
@@ -75,6 +76,7 @@ struct Format {
   Enum internal = 0, external = 0, type = 0;
   CUarray_format format = kUnsignedInt8;
   unsigned channels = 0;
+  bool three = false;  ///< the fourth channel has no meaning
   std::size_t texel_bytes() const;
 };
 
@@ -92,14 +94,24 @@ struct Image {
   unsigned levels = 1;
   std::size_t width = 0, height = 0, depth = 1;
   bool layered() const;  ///< every level has as many layers
+  bool deep() const;     ///< of three dimensions, or of layers that are no faces
   std::size_t width_of(unsigned level) const;
   std::size_t height_of(unsigned level) const;
   std::size_t depth_of(unsigned level) const;
   std::size_t level_bytes(unsigned level) const;
 };
 
+/// What only the contexts have that share their objects with the one that made it.
+struct Mark {
+  unsigned sampler = 0;
+  std::array<unsigned, 4> border = {};  ///< no other's
+};
+
 inline constexpr Enum kTexture3D = 0x806f, kTextureCube = 0x8513, kTexture2DArray = 0x8c1a,
                       kTexture2D = 0x0de1, kTextureRectangle = 0x84f5, kRenderbuffer = 0x8d41;
+
+/// Whether images of the target can be CUDA's.
+bool takes_target(Enum target);
 
 /// A scope of calls to the current context. Made by begin(), which fails with
 /// eInvalidGraphicsContext where none is current, and with eOperatingSystem where it cannot serve.
@@ -111,16 +123,16 @@ class Calls {
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
 
-  /// Something that the contexts know which share their objects with this one.
-  void* mark();
-  bool knows(void* mark);
-  void forget(void* mark);
-  /// eInvalidValue where there is no such buffer, or one without memory.
+  Mark mark();
+  bool knows(const Mark& mark);
+  void forget(const Mark& mark);
+  /// eInvalidResourceHandle where there is no such buffer, eMemoryAllocation where it has none.
   CUresult buffer_bytes(unsigned name, std::size_t& bytes);
   /// Of a whole buffer.
   CUresult read(unsigned buffer, std::byte* to, std::size_t bytes);
   CUresult write(unsigned buffer, const std::byte* from, std::size_t bytes);
-  /// eInvalidValue, with the reason, where CUDA takes no such image.
+  /// eInvalidValue, with the reason, where CUDA takes no such image. The target may be another of
+  /// CUDA's than the texture's own, which is found.
   CUresult describe(unsigned name, Enum target, Image& image);
   /// Of a whole level, without gaps.
   CUresult read(const Image& image, unsigned level, std::byte* to);
@@ -129,6 +141,7 @@ class Calls {
   std::optional<std::array<std::uint8_t, 16>> device_uuid();
 
  private:
+  bool find_target(Image& image);
   CUresult describe_texture(Image& image);
   CUresult describe_renderbuffer(Image& image);
   CUresult try_renderbuffer(const Format& format);

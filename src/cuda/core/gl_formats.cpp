@@ -72,26 +72,42 @@ constexpr Family kFamilies[] = {
      kRedInteger,
      {0x804b, 0x804d, 0x881d, 0x8817, 0x8d7f, 0x8d79, 0x8d73, 0x8d91, 0x8d8b, 0x8d85}},
 };
-/// Formats that leave the size to OpenGL, which are taken where it chose 8 bits: the parameters
-/// of a texture and of a renderbuffer tell them.
-struct Unsized {
+/// Formats whose sizes OpenGL chooses, or which hold other bytes as one of the families does: those
+/// of three channels have a fourth without meaning, as on an H100. They are taken where OpenGL
+/// chose the size of the type: the parameters of a texture and of a renderbuffer tell it.
+struct Other {
   Enum internal;
-  int family;
+  int family, type;
   Enum texture_bits, renderbuffer_bits;
+  bool three = false;
 };
 constexpr Enum kRedBits = 0x805c, kAlphaBits = 0x805f, kLuminanceBits = 0x8060,
                kIntensityBits = 0x8061, kBufferRedBits = 0x8d50, kBufferAlphaBits = 0x8d53;
-constexpr Unsized kUnsized[] = {
-    {kRed, 0, kRedBits, kBufferRedBits},
-    {kRg, 1, kRedBits, kBufferRedBits},
-    {kRgba, 2, kRedBits, kBufferRedBits},
-    {4, 2, kRedBits, kBufferRedBits},
-    {kLuminance, 3, kLuminanceBits, kBufferRedBits},
-    {1, 3, kLuminanceBits, kBufferRedBits},
-    {kAlpha, 4, kAlphaBits, kBufferAlphaBits},
-    {kLuminanceAlpha, 5, kLuminanceBits, kBufferRedBits},
-    {2, 5, kLuminanceBits, kBufferRedBits},
-    {0x8049, 6, kIntensityBits, kBufferRedBits},
+constexpr Other kOthers[] = {
+    {kRed, 0, 0, kRedBits, kBufferRedBits},
+    {kRg, 1, 0, kRedBits, kBufferRedBits},
+    {kRgba, 2, 0, kRedBits, kBufferRedBits},
+    {4, 2, 0, kRedBits, kBufferRedBits},
+    {kLuminance, 3, 0, kLuminanceBits, kBufferRedBits},
+    {1, 3, 0, kLuminanceBits, kBufferRedBits},
+    {kAlpha, 4, 0, kAlphaBits, kBufferAlphaBits},
+    {kLuminanceAlpha, 5, 0, kLuminanceBits, kBufferRedBits},
+    {2, 5, 0, kLuminanceBits, kBufferRedBits},
+    {0x8049, 6, 0, kIntensityBits, kBufferRedBits},
+    {0x1907, 2, 0, kRedBits, kBufferRedBits, true},  // RGB
+    {3, 2, 0, kRedBits, kBufferRedBits, true},
+    {0x8051, 2, 0, kRedBits, kBufferRedBits, true},  // RGB8
+    {0x8054, 2, 1, kRedBits, kBufferRedBits, true},  // RGB16
+    {0x8815, 2, 3, kRedBits, kBufferRedBits, true},  // RGB32F
+    {0x8d7d, 2, 4, kRedBits, kBufferRedBits, true},  // RGB8UI
+    {0x8d71, 2, 6, kRedBits, kBufferRedBits, true},  // RGB32UI
+    {0x8c41, 2, 0, kRedBits, kBufferRedBits, true},  // SRGB8
+    {0x8c43, 2, 0, kRedBits, kBufferRedBits},        // SRGB8_ALPHA8
+    {0x805a, 2, 1, kRedBits, kBufferRedBits},        // RGBA12
+    {0x803f, 3, 0, kLuminanceBits, kBufferRedBits},  // LUMINANCE4
+    {0x8c47, 3, 0, kLuminanceBits, kBufferRedBits},  // SLUMINANCE8
+    {0x803b, 4, 0, kAlphaBits, kBufferAlphaBits},    // ALPHA4
+    {0x8044, 5, 0, kLuminanceBits, kBufferRedBits},  // LUMINANCE6_ALPHA2
 };
 
 Format format_of(const Family& family, int type, Enum internal) {
@@ -110,12 +126,15 @@ CUresult find_format(Enum internal, bool renderbuffer, const std::function<int(E
         found = format_of(family, type, internal);
         return eSuccess;
       }
-  for (const Unsized& each : kUnsized)
-    if (each.internal == internal &&
-        bits(renderbuffer ? each.renderbuffer_bits : each.texture_bits) == 8) {
-      found = format_of(kFamilies[each.family], 0, internal);
-      return eSuccess;
-    }
+  for (const Other& each : kOthers) {
+    if (each.internal != internal) continue;
+    Format made = format_of(kFamilies[each.family], each.type, internal);
+    made.three = each.three;
+    const auto wanted = static_cast<int>(made.texel_bytes() / made.channels * 8);
+    if (bits(renderbuffer ? each.renderbuffer_bits : each.texture_bits) != wanted) break;
+    found = made;
+    return eSuccess;
+  }
   const std::string text =
       fmt::format("CUDA takes no OpenGL image of internal format {:#06x}", internal);
   say_once(text);

@@ -144,6 +144,7 @@ std::size_t shrink(std::size_t extent, unsigned level) {
 }  // namespace
 
 bool Image::layered() const { return target == kTexture2DArray || target == kTextureCube; }
+bool Image::deep() const { return target == kTexture3D || target == kTexture2DArray; }
 std::size_t Image::width_of(unsigned level) const { return shrink(width, level); }
 std::size_t Image::height_of(unsigned level) const { return shrink(height, level); }
 std::size_t Image::depth_of(unsigned level) const {
@@ -188,12 +189,24 @@ CUresult Calls::count_levels(Image& image) {
                       : fail(eInvalidValue, "the faces of the cube differ");
 }
 
+/// A texture is bound to no target but its own.
+bool Calls::find_target(Image& image) {
+  for (const Enum target :
+       {image.target, kTexture2D, kTextureRectangle, kTextureCube, kTexture3D, kTexture2DArray}) {
+    const BoundTexture bound(gl_, target, image.name);
+    if (gl_.GetError()) continue;
+    image.target = target;
+    return true;
+  }
+  return false;
+}
+
 CUresult Calls::describe_texture(Image& image) {
   if (!gl_.IsTexture(image.name))
-    return fail(eInvalidValue, fmt::format("{} is no OpenGL texture", image.name));
-  const BoundTexture bound(gl_, image.target, image.name);
-  if (gl_.GetError())
+    return fail(eInvalidResourceHandle, fmt::format("{} is no OpenGL texture", image.name));
+  if (!find_target(image))
     return fail(eInvalidValue, fmt::format("OpenGL texture {} has another target", image.name));
+  const BoundTexture bound(gl_, image.target, image.name);
   const Enum face = image.target == kTextureCube ? kFaces : image.target;
   const auto value = [&](Enum name) {
     int got = 0;
@@ -215,7 +228,7 @@ CUresult Calls::describe_texture(Image& image) {
 
 CUresult Calls::describe_renderbuffer(Image& image) {
   if (!gl_.IsRenderbuffer(image.name))
-    return fail(eInvalidValue, fmt::format("{} is no OpenGL renderbuffer", image.name));
+    return fail(eInvalidResourceHandle, fmt::format("{} is no OpenGL renderbuffer", image.name));
   const int before = integer(kRenderbufferBinding);
   gl_.BindRenderbuffer(kRenderbuffer, image.name);
   const auto value = [&](Enum name) {
@@ -258,6 +271,9 @@ CUresult Calls::try_renderbuffer(const Format& format) {
   if (code == eSuccess) code = read(image, 0, read_back.data());
   gl_.BindRenderbuffer(kRenderbuffer, static_cast<unsigned>(before));
   gl_.DeleteRenderbuffers(1, &image.name);
+  const std::size_t texel = format.texel_bytes();
+  for (std::size_t at = 0; format.three && at < written.size(); at += texel)
+    std::copy_n(&read_back[at + texel / 4 * 3], texel / 4, &written[at + texel / 4 * 3]);
   if (code != eSuccess || written == read_back) return code;
   const std::string text =
       fmt::format("OpenGL does not keep what is copied to renderbuffers of internal format {:#06x}",
@@ -271,10 +287,10 @@ CUresult Calls::describe(unsigned name, Enum target, Image& image) {
   image.name = name;
   image.target = target;
   if (target == kRenderbuffer) return describe_renderbuffer(image);
-  if (!binding_of(target))
-    return fail(eInvalidValue, fmt::format("CUDA takes no OpenGL image of target {:#06x}", target));
   return describe_texture(image);
 }
+
+bool takes_target(Enum target) { return target == kRenderbuffer || binding_of(target); }
 
 CUresult Calls::read(const Image& image, unsigned level, std::byte* to) {
   const PlainPixels plain(gl_);

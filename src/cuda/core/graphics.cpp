@@ -31,11 +31,12 @@ CUresult find(CUgraphicsResource handle, GraphicsObject*& object) {
 
 CUresult find_mapped(CUgraphicsResource handle, bool image, GraphicsObject*& object) {
   if (CUresult code = find(handle, object); code != eSuccess) return code;
+  if (!object->mapped) return fail(eNotMapped, name_of(*object) + " is not mapped");
   if (image && object->bytes)
     return fail(eNotMappedAsArray, name_of(*object) + " has a pointer and no array");
   if (!image && !object->bytes)
     return fail(eNotMappedAsPointer, name_of(*object) + " has arrays and no pointer");
-  return object->mapped ? eSuccess : fail(eNotMapped, name_of(*object) + " is not mapped");
+  return eSuccess;
 }
 
 /// A scope of OpenGL's calls, in a context that has the object.
@@ -51,26 +52,27 @@ CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<Graph
                  CUgraphicsResource* made) {
   object->context = &context;
   object->mark = calls.mark();
-  if (!object->mark) return fail(eUnknown, "OpenGL makes no fence");
+  if (!calls.knows(object->mark)) return fail(eUnknown, "OpenGL makes no sampler");
   *made = object.get();
   resources().all[*made] = std::move(object);
   return eSuccess;
 }
 
-/// Whether the program gave it other memory in OpenGL since it was registered.
-CUresult check_unchanged(gl::Calls& calls, const GraphicsObject& object) {
-  bool same = false;
+/// False: the program gave it other memory in OpenGL since it was registered.
+bool unchanged(gl::Calls& calls, const GraphicsObject& object) {
   if (object.bytes) {
     std::size_t bytes = 0;
-    same = calls.buffer_bytes(object.name, bytes) == eSuccess && bytes == object.bytes;
-  } else {
-    gl::Image now;
-    const gl::Image& then = object.image;
-    same = calls.describe(object.name, then.target, now) == eSuccess && now.width == then.width &&
-           now.height == then.height && now.depth == then.depth && now.levels == then.levels &&
-           now.format.internal == then.format.internal;
+    return calls.buffer_bytes(object.name, bytes) == eSuccess && bytes == object.bytes;
   }
-  if (same) return eSuccess;
+  gl::Image now;
+  const gl::Image& then = object.image;
+  return calls.describe(object.name, then.target, now) == eSuccess && now.width == then.width &&
+         now.height == then.height && now.depth == then.depth && now.levels == then.levels &&
+         now.format.internal == then.format.internal;
+}
+
+CUresult check_unchanged(gl::Calls& calls, const GraphicsObject& object) {
+  if (unchanged(calls, object)) return eSuccess;
   const std::string text =
       name_of(object) + " has another size or format than when it was registered";
   say_once(text);
@@ -80,12 +82,12 @@ CUresult check_unchanged(gl::Calls& calls, const GraphicsObject& object) {
 /// The objects of a list, each of them once, of this context, and mapped or not.
 CUresult find_all(ContextObject& context, unsigned count, const CUgraphicsResource* list,
                   bool mapped, std::vector<GraphicsObject*>& found) {
-  if (!list && count) return fail(eInvalidValue, "there is no list of resources");
+  if (!list || !count) return fail(eInvalidValue, "there is no list of resources");
   for (unsigned i = 0; i < count; ++i) {
     GraphicsObject* object = nullptr;
     if (CUresult code = find(list[i], object); code != eSuccess) return code;
     if (std::ranges::find(found, object) != found.end())
-      return fail(eInvalidResourceHandle, "a resource is twice in the list");
+      return fail(mapped ? eNotMapped : eAlreadyMapped, "a resource is twice in the list");
     if (object->context != &context)
       return fail(eInvalidResourceHandle, "a resource is of another context");
     found.push_back(object);
@@ -95,12 +97,6 @@ CUresult find_all(ContextObject& context, unsigned count, const CUgraphicsResour
       return mapped ? fail(eNotMapped, name_of(*each) + " is not mapped")
                     : fail(eAlreadyMapped, name_of(*each) + " is mapped");
   return eSuccess;
-}
-
-CUresult check_capture(StreamObject& stream) {
-  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-  return capturing(stream) ? fail(eStreamCaptureUnsupported, "graphs do not map resources")
-                           : eSuccess;
 }
 
 /// Waits for what the stream would wait for before anything given to it now: its own work and, of
@@ -115,7 +111,8 @@ CUresult finish(StreamObject& stream) {
 
 CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsigned name,
                          unsigned flags) {
-  if (!made || flags > kWriteDiscard) return fail(eInvalidValue, "no such flags of a buffer");
+  if (!made || !name || flags > kWriteDiscard)
+    return fail(eInvalidValue, "no such flags of a buffer");
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   std::lock_guard lock(resources().mutex);
   std::optional<gl::Calls> calls;
@@ -130,9 +127,10 @@ CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsig
 
 CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsigned name,
                         unsigned target, unsigned flags) {
-  constexpr unsigned kKnown = kReadOnly | kWriteDiscard | kSurface | kGather;
-  if (!made || (flags & ~kKnown) || (flags & kMapFlags) == kMapFlags)
-    return fail(eInvalidValue, "no such flags of an image");
+  constexpr unsigned kKnown = kMapFlags | kSurface | kGather;
+  if (!made || (flags & ~kKnown)) return fail(eInvalidValue, "no such flags of an image");
+  if (!name || !gl::takes_target(target))
+    return fail(eInvalidValue, fmt::format("CUDA takes no OpenGL image of target {:#06x}", target));
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   std::lock_guard lock(resources().mutex);
   std::optional<gl::Calls> calls;
@@ -141,6 +139,8 @@ CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsign
   object->name = name;
   object->flags = flags;
   CUresult code = calls->describe(name, target, object->image);
+  if (code == eSuccess && (flags & kGather) && object->image.deep())
+    code = fail(eInvalidValue, "gathers are of two dimensions");
   if (code == eSuccess) code = make_copy(context, *object);
   if (code == eSuccess) return publish(context, *calls, std::move(object), made);
   drop(*object, "not registered");
@@ -154,6 +154,7 @@ CUresult unregister(ContextObject& context, CUgraphicsResource resource) {
   if (CUresult code = find(resource, object); code != eSuccess) return code;
   std::optional<gl::Calls> calls;
   if (CUresult code = enter_gl(*object, calls); code != eSuccess) return code;
+  if (object->mapped) return fail(eAlreadyMapped, name_of(*object) + " is mapped");
   const CUresult code = synchronize(context);
   calls->forget(object->mark);
   drop(*object, "unregistered");
@@ -173,7 +174,7 @@ CUresult set_map_flags(CUgraphicsResource resource, unsigned flags) {
 
 CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
                        StreamObject& stream) {
-  if (CUresult code = check_capture(stream); code != eSuccess) return code;
+  if (CUresult code = begin_wait(stream); code != eSuccess) return code;
   std::lock_guard lock(resources().mutex);
   std::vector<GraphicsObject*> all;
   if (CUresult code = find_all(context, count, list, false, all); code != eSuccess) return code;
@@ -188,7 +189,7 @@ CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsR
   // OpenGL's answers wait for what it was given before. Nothing of the stream's has the resources
   // yet, so that it is not waited for.
   for (GraphicsObject* each : all)
-    if (!(each->flags & kWriteDiscard))
+    if (each->reads())
       if (CUresult code = read_in(*calls, *each); code != eSuccess) return code;
   for (GraphicsObject* each : all) {
     if (each->memory && !add_mapped(each->memory))
@@ -201,7 +202,7 @@ CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsR
 
 CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
                          StreamObject& stream) {
-  if (CUresult code = check_capture(stream); code != eSuccess) return code;
+  if (CUresult code = begin_wait(stream); code != eSuccess) return code;
   std::lock_guard lock(resources().mutex);
   std::vector<GraphicsObject*> all;
   if (CUresult code = find_all(context, count, list, true, all); code != eSuccess) return code;
@@ -211,7 +212,8 @@ CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphic
   if (CUresult code = finish(stream); code != eSuccess) return code;
   CUresult code = eSuccess;
   for (GraphicsObject* each : all) {
-    if (!(each->flags & kReadOnly)) {
+    // Memory that OpenGL has replaced since then is nobody's: nothing is written to the new one.
+    if (each->writes() && unchanged(*calls, *each)) {
       const CUresult written = write_back(*calls, *each);
       if (code == eSuccess) code = written;
     }
@@ -226,8 +228,7 @@ CUresult mapped_pointer(CUgraphicsResource resource, CUdeviceptr* address, std::
   std::lock_guard lock(resources().mutex);
   GraphicsObject* object = nullptr;
   if (CUresult code = find_mapped(resource, false, object); code != eSuccess) return code;
-  if (!address) return fail(eInvalidValue, "there is no place for the pointer");
-  *address = object->memory->address;
+  if (address) *address = object->memory->address;
   if (bytes) *bytes = object->memory->bytes;
   return eSuccess;
 }
@@ -271,7 +272,7 @@ CUresult mapped_mipmap(CUgraphicsResource resource, CUmipmappedArray* mipmap) {
 CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsigned room,
                     int which) {
   constexpr int kAll = 1, kNextFrame = 3;
-  if (!count || (room && !ordinals) || which < kAll || which > kNextFrame)
+  if (!count || !ordinals || which < kAll || which > kNextFrame)
     return fail(eInvalidValue, "no such list of devices");
   std::optional<gl::Calls> calls;
   if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
@@ -283,6 +284,11 @@ CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsi
   *count = 1;
   if (room) ordinals[0] = nearest;
   return eSuccess;
+}
+
+CUresult gl_current() {
+  std::optional<gl::Calls> calls;
+  return gl::Calls::begin(calls);
 }
 
 CUgraphicsResource resource_of(unsigned buffer) {

@@ -14,7 +14,9 @@ struct GraphicsObject {
   unsigned name = 0;   ///< OpenGL's
   unsigned flags = 0;  ///< CU_GRAPHICS_REGISTER_FLAGS_
   bool mapped = false;
-  void* mark = nullptr;   ///< known to the contexts that share the object
+  bool reads() const;     ///< OpenGL's bytes when it is mapped
+  bool writes() const;    ///< them when it is unmapped
+  gl::Mark mark;          ///< known to the contexts that share the object
   std::size_t bytes = 0;  ///< of a buffer; 0: it is an image
   std::shared_ptr<Allocation> memory;
   gl::Image image;
@@ -30,6 +32,9 @@ struct GraphicsObject {
 // CU_GRAPHICS_REGISTER_FLAGS_ and, of these, CU_GRAPHICS_MAP_RESOURCE_FLAGS_.
 inline constexpr unsigned kReadOnly = 1, kWriteDiscard = 2, kSurface = 4, kGather = 8,
                           kMapFlags = 3;
+// They are promises. Of both there is nothing to gain.
+inline bool GraphicsObject::reads() const { return (flags & kMapFlags) != kWriteDiscard; }
+inline bool GraphicsObject::writes() const { return (flags & kMapFlags) != kReadOnly; }
 
 // The object's copy on the device.
 
@@ -55,13 +60,14 @@ CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsR
                        StreamObject& stream);
 CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphicsResource* list,
                          StreamObject& stream);
-/// `bytes` may be null.
+/// Both places may be null.
 CUresult mapped_pointer(CUgraphicsResource resource, CUdeviceptr* address, std::size_t* bytes);
 CUresult mapped_array(CUgraphicsResource resource, unsigned layer, unsigned level, CUarray* array);
 CUresult mapped_mipmap(CUgraphicsResource resource, CUmipmappedArray* mipmap);
 /// The devices that can share the current OpenGL context's objects, at most `room` of them.
 CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsigned room,
                     int which);
+CUresult gl_current();  ///< whether a context is, and can serve
 /// The resource of a buffer, for the functions that know buffers by their names; null: none.
 CUgraphicsResource resource_of(unsigned buffer);
 CUresult no_buffer(unsigned buffer, CUresult code);  ///< returns it

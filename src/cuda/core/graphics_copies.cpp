@@ -20,7 +20,7 @@ CUresult done(const Status& status) { return status ? eSuccess : report(status.e
 
 /// Of nobody else's bytes, or of none where reads before a write are looked for.
 bool begins_empty(const ContextObject& context, const GraphicsObject& object) {
-  return !(kernels_are_checked(context) && (object.flags & kWriteDiscard));
+  return !(kernels_are_checked(context) && !object.reads());
 }
 
 CUresult make_memory(ContextObject& context, GraphicsObject& object) {
@@ -60,6 +60,8 @@ CUresult make_arrays(ContextObject& context, GraphicsObject& object) {
       create_mipmap(context, array_of(object.image, object.flags), object.image.levels, made);
   if (code != eSuccess) return code;
   object.mipmap = tables().mipmaps.find(made);
+  // No program can make such a cube map; of OpenGL's it has them.
+  if (object.flags & kGather) object.mipmap->desc.Flags |= kArrayGather;
   object.mipmap->shared = true;
   object.texels.resize(object.image.level_bytes(0));
   const unsigned levels = begins_empty(context, object) ? object.image.levels : 0;
@@ -181,6 +183,7 @@ CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUa
       auto own = tables().arrays.find(array);
       code = copy_layer(object, layer, level, own->array, false);
       own->owner = object.mipmap.get();
+      if (object.flags & kGather) own->desc.Flags |= kArrayGather;
       if (code == eSuccess) found = std::move(own);
     }
     if (!found) {

@@ -19,7 +19,7 @@ CUresult cuGLGetDevices(unsigned* count, CUdevice* devices, unsigned room, int w
 CUresult cuGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags) {
   CUgraphicsResource resource = resource_of(buffer);
   return resource ? cuGraphicsResourceSetMapFlags_v2(resource, flags)
-                  : no_buffer(buffer, eInvalidResourceHandle);
+                  : no_buffer(buffer, eInvalidValue);
 }
 CUresult cuGLMapBufferObjectAsync_v2(CUdeviceptr* address, std::size_t* bytes, unsigned buffer,
                                      CUstream stream) {
