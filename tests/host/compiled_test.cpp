@@ -434,8 +434,27 @@ TEST_P(Compiled, TheProcessMayEndMeanwhile) {
   unsetenv("MALLOC_PERTURB_");
 }
 
+/// Such reads alone make no loop wait: here how often it is run does not depend on them.
+TEST_P(Compiled, LoopsMayReadWhatOthersStore) {
+  expect_equal(
+      "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 2;\nadd.u32 %r13, %r12, %r13;\n"
+      "st.volatile.shared.u32 [%r13], %r10;\nmov.u32 %r14, 4;\nround:\nbar.sync 0;\n"
+      "and.b32 %r15, %r14, 124;\nadd.u32 %r15, %r12, %r15;\nld.volatile.shared.u32 %r16, [%r15];\n"
+      "ld.volatile.shared.u32 %r17, [%r13];\nbar.sync 0;\nadd.u32 %r16, %r16, %r17;\n"
+      "st.volatile.shared.u32 [%r13], %r16;\nshl.b32 %r14, %r14, 1;\n"
+      "setp.lt.u32 %p1, %r14, 1024;\n@%p1 bra round;\nadd.u32 %r11, %r11, %r16;",
+      ".shared .align 4 .b8 all[4096];\n");
+}
+
 /// A warp waits for one that comes later, and does more than wait.
 TEST_P(Compiled, LoopsThatWaitAreInterpreted) {
+  // By way of memory of its own.
+  const auto other = kernel_of(
+      "again:\nld.volatile.global.u32 %r13, [%d1];\nst.local.u32 [own], %r13;\n"
+      "ld.local.u32 %r14, [own];\nsetp.ne.u32 %p1, %r14, 77;\n@%p1 bra again;",
+      ".local .align 4 .b8 own[4];\n");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
   const auto kernel = kernel_of(
       "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
       "again:\nadd.u32 %r11, %r11, 1;\nst.global.u32 [%d2], %r11;\nld.volatile.shared.u32 %r13, "

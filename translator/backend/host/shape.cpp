@@ -21,9 +21,35 @@ constexpr unsigned kRounds = 8;
 
 passes::Scope scope_of(bool rows) { return {.warp = true, .x_is_row = rows, .lock_step = true}; }
 
-/// Whether a loop with it may wait for a store. Machine code runs one warp after the other, so that
-/// store may never come. Atomics that change something make progress alone.
-bool may_wait(const ir::Inst& inst) { return inst.op == Op::load && passes::reads_others(inst); }
+/// Whether it reads what another thread may store meanwhile. Atomics that change something make
+/// progress alone.
+bool reads_stores(const ir::Inst& inst) {
+  return inst.op == Op::load && passes::reads_others(inst);
+}
+
+/// By value: computed from what other threads write, by way of memory, too.
+std::vector<bool> computed_from_others(const ir::Function& f) {
+  for (std::uint64_t through = 0;;) {
+    const auto in = [](const ir::Inst& inst) {
+      return std::uint64_t{1} << static_cast<unsigned>(inst.mem.space);
+    };
+    std::size_t steps = 0;
+    std::vector<bool> values = passes::computed_from(
+        f,
+        [&](const ir::Inst& inst) {
+          return passes::reads_others(inst) || (inst.op == Op::load && (through & in(inst)));
+        },
+        steps);
+    std::uint64_t more = through;
+    for (const BlockId b : f.order)
+      for (const Value v : f.blocks[b].insts)
+        if (ir::is_access(f.insts[v].op) && f.insts[v].op != Op::load &&
+            std::ranges::any_of(f.args(v), [&](Value a) { return values[a]; }))
+          more |= in(f.insts[v]);
+    if (more == through) return values;
+    through = more;
+  }
+}
 
 }  // namespace
 
@@ -149,6 +175,27 @@ bool Shape::keeps_phis(BlockId from, BlockId to) const {
   return std::ranges::count(f_.blocks[to].preds, from) > 1;
 }
 
+/// Whether the way through a loop may depend on what it reads of another thread's. Machine code runs
+/// one warp after the other, so that store may never come.
+bool Shape::may_wait() const {
+  std::vector<bool> reads(nest_.loops.size(), false);  // of outermost loops
+  const auto outermost = [&](BlockId b) {
+    std::uint32_t loop = nest_.innermost[b];
+    while (loop != kNone && nest_.loops[loop].parent != kNone) loop = nest_.loops[loop].parent;
+    return loop;
+  };
+  for (const BlockId b : f_.order)
+    for (const Value v : f_.blocks[b].insts)
+      if (const std::uint32_t loop = outermost(b); loop != kNone && reads_stores(f_.insts[v]))
+        reads[loop] = true;
+  if (std::ranges::find(reads, true) == reads.end()) return false;
+  const std::vector<bool> depends = computed_from_others(f_);
+  return std::ranges::any_of(f_.order, [&](BlockId b) {
+    const std::uint32_t loop = outermost(b);
+    return loop != kNone && reads[loop] && f_.blocks[b].cond && depends[f_.blocks[b].cond];
+  });
+}
+
 void Shape::check() {
   for (std::uint32_t i = 0; i < places() && problem_.empty(); ++i) {
     const BlockId b = f_.order[i];
@@ -166,10 +213,10 @@ void Shape::check() {
     for (const Value v : block.insts)
       if (together(f_.insts[v].op) && uniformity_.divergent_block(b))
         problem_ = "threads of a warp may miss an operation that they do together";
-      else if (f_.insts[v].op == Op::yield ||
-               (nest_.innermost[b] != kNone && may_wait(f_.insts[v])))
+      else if (f_.insts[v].op == Op::yield)
         problem_ = "threads may wait for one another in a loop";
   }
+  if (problem_.empty() && may_wait()) problem_ = "threads may wait for one another in a loop";
 }
 
 }  // namespace ptx2spv::interpreter::llvm

@@ -40,6 +40,7 @@ class Shape {
   void find_zones();
   void find_waits();
   void find_uses();
+  bool may_wait() const;
   void check();
 
   const ir::Function& f_;

@@ -12,13 +12,9 @@ using ir::Op;
 using ir::Space;
 using ir::Value;
 
-namespace {
-
-constexpr std::uint32_t kNoLoop = 0xffffffffu;
-
-/// By value: computed from what a read that `source` names gave. Memory in between is not followed.
-std::vector<bool> depending(const ir::Function& f, bool (*source)(const ir::Inst& inst),
-                            std::size_t& steps) {
+std::vector<bool> computed_from(const ir::Function& f,
+                                const std::function<bool(const ir::Inst& inst)>& source,
+                                std::size_t& steps) {
   // Who reads a value, as a list threaded through all operands; who reads a variable.
   struct Use {
     Value user = 0;
@@ -60,13 +56,17 @@ std::vector<bool> depending(const ir::Function& f, bool (*source)(const ir::Inst
   return value;
 }
 
+namespace {
+
+constexpr std::uint32_t kNoLoop = 0xffffffffu;
+
 bool is_clock(const ir::Inst& inst) { return inst.op == Op::clock; }
 
 /// By block: whether it is in a loop that ends by what a clock says.
 std::vector<bool> in_clock_loops(ir::Function& function) {
   std::vector<bool> inside(function.blocks.size(), false);
   std::size_t steps = 0;
-  const std::vector<bool> depends = depending(function, is_clock, steps);
+  const std::vector<bool> depends = computed_from(function, is_clock, steps);
   function.compute_preds();
   for (const ir::NaturalLoop& loop : ir::natural_loops(function)) {
     std::vector<bool> body(function.blocks.size(), false);
@@ -122,7 +122,7 @@ std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps
       ++steps;
       if (inner[b] == kNoLoop || loops[i].body.size() < loops[inner[b]].body.size()) inner[b] = i;
     }
-  const std::vector<bool> depends = depending(function, reads_others, steps);
+  const std::vector<bool> depends = computed_from(function, reads_others, steps);
   std::vector<bool> waits(loops.size(), false);
   for (BlockId b = 0; b < function.blocks.size(); ++b) {
     if (inner[b] == kNoLoop) continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
@@ -17,6 +18,12 @@ struct SpinLoop : ir::NaturalLoop {
 
 /// Whether the instruction reads what another thread may write at any time.
 bool reads_others(const ir::Inst& inst);
+
+/// By value: computed from what a read that `source` names gave. Memory in between is not followed.
+/// Adds to `steps` what it looked at.
+std::vector<bool> computed_from(const ir::Function& function,
+                                const std::function<bool(const ir::Inst& inst)>& source,
+                                std::size_t& steps);
 
 /// Computes preds where there is any such read. Adds to `steps` what it looked at: instructions,
 /// their uses, and blocks of loops, once for each loop around.
