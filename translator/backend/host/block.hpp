@@ -79,14 +79,17 @@ class Barriers {
   template <typename Release>
   bool open(std::uint32_t live, Release&& release) {
     bool any = false;
-    for (std::uint32_t i = 0; i < kCount; ++i) {
-      const One b = each_[i];
-      if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : live)) continue;
-      each_[i] = {};
-      any = true;
-      release(i, result(b));
-    }
+    for (std::uint32_t i = 0; i < kCount; ++i) any = open_one(i, live, release) || any;
     return any;
+  }
+  /// The same of one.
+  template <typename Release>
+  bool open_one(std::uint32_t barrier, std::uint32_t live, Release&& release) {
+    const One b = each_[barrier];
+    if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : live)) return false;
+    each_[barrier] = {};
+    release(barrier, result(b));
+    return true;
   }
 
  private:

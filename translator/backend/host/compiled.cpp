@@ -85,19 +85,31 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
       step.op == ir::Op::control_barrier ? ir::BarKind::sync : static_cast<ir::BarKind>(step.imm);
   id %= Barriers::kCount;
   Warp& warp = *self.running_;
-  warp.live = static_cast<std::uint32_t>(std::popcount(mask));
-  self.barriers_.arrive(id, warp.live, expected, static_cast<std::uint32_t>(std::popcount(votes)),
-                        kind);
+  self.set_live(warp, static_cast<std::uint32_t>(std::popcount(mask)));
+  self.barriers_.arrive(id, warp.live, expected,
+                        votes ? static_cast<std::uint32_t>(std::popcount(votes)) : 0, kind);
+  if (kind != ir::BarKind::arrive) {
+    warp.waits = true;
+    warp.barrier = id;
+  }
+  // The last one to come goes on at once.
+  self.barriers_.open_one(id, self.live_, [&](std::uint32_t barrier, std::uint32_t result) {
+    self.release(barrier, result);
+  });
   if (kind == ir::BarKind::arrive) return 0;
-  warp.waits = true;
-  warp.barrier = id;
-  self.leave(warp);
+  if (warp.waits) self.leave(warp);
   return warp.result;
+}
+
+void CompiledBlocks::set_live(Warp& warp, std::uint32_t threads) {
+  live_ = live_ - warp.live + threads;
+  warp.live = threads;
 }
 
 /// To the next warp that may go on, or to who runs them all.
 void CompiledBlocks::leave(Warp& warp) {
-  for (std::size_t w = warp.number + 1; w < warps_.size(); ++w) {
+  for (std::size_t i = 1, w = warp.number; i < warps_.size(); ++i) {
+    if (++w == warps_.size()) w = 0;
     if (warps_[w]->over || warps_[w]->waits) continue;
     running_ = warps_[w].get();
     warp.fiber.hand_over(running_->fiber);
@@ -106,16 +118,12 @@ void CompiledBlocks::leave(Warp& warp) {
   warp.fiber.leave();
 }
 
-bool CompiledBlocks::open_barriers() {
-  std::uint32_t live = 0;
-  for (const auto& warp : warps_) live += warp->live;
-  return barriers_.open(live, [&](std::uint32_t barrier, std::uint32_t result) {
-    for (const auto& warp : warps_) {
-      if (!warp->waits || warp->barrier != barrier) continue;
-      warp->waits = false;
-      warp->result = result;
-    }
-  });
+void CompiledBlocks::release(std::uint32_t barrier, std::uint32_t result) {
+  for (const auto& warp : warps_) {
+    if (!warp->waits || warp->barrier != barrier) continue;
+    warp->waits = false;
+    warp->result = result;
+  }
 }
 
 CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
@@ -123,25 +131,31 @@ CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
   barriers_.clear();
   for (const auto& warp : warps_) {
     const std::uint32_t first = warp->number * launch_.code.lanes;
-    warp->live = std::min(launch_.threads - first, launch_.code.lanes);
+    set_live(*warp, std::min(launch_.threads - first, launch_.code.lanes));
     warp->waits = warp->over = warp->stopped = false;
     warp->fiber.prepare(run_warp, warp.get(), warp->number);
   }
   for (;;) {
-    bool left = false;
+    bool left = false, ran = false;
     for (const auto& warp : warps_) {
       if (warp->over || warp->waits) continue;
+      ran = true;
       running_ = warp.get();
       warp->fiber.enter();
       // Another one may have come back.
       running_->over = running_->fiber.over();
       if (running_->stopped) return Status::stopped;
-      if (running_->over) running_->live = 0;
+      if (running_->over) set_live(*running_, 0);
     }
     for (const auto& warp : warps_) left = left || !warp->over;
     if (!left) return Status::over;
     if (launch_.stop.load(std::memory_order_relaxed)) return Status::stopped;
-    if (!open_barriers()) return Status::stuck;
+    if (ran) continue;
+    // Threads that have ended are not waited for.
+    if (!barriers_.open(live_, [this](std::uint32_t barrier, std::uint32_t result) {
+          release(barrier, result);
+        }))
+      return Status::stuck;
   }
 }
 

@@ -50,7 +50,8 @@ class CompiledBlocks {
   static void run_warp(void* warp);
   void leave(Warp& warp);
   Status run_together(std::uint64_t block);
-  bool open_barriers();
+  void release(std::uint32_t barrier, std::uint32_t result);
+  void set_live(Warp& warp, std::uint32_t threads);
 
   CompiledLaunch& launch_;
   Frame frame_;
@@ -58,6 +59,7 @@ class CompiledBlocks {
   std::vector<std::byte> shared_, local_;
   std::vector<std::unique_ptr<Warp>> warps_;
   Barriers barriers_;
+  std::uint32_t live_ = 0;  ///< threads of all warps
   std::uint64_t block_ = 0;
   Warp* running_ = nullptr;
 };
