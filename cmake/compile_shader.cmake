@@ -15,4 +15,4 @@ endfunction()
 
 step("glslang" "${GLSLANG}" --quiet --target-env vulkan1.1 --keep-uncalled -V
      -o "${module}" "${INPUT}")
-step("embed" "${EMBED}" "${module}" "${OUTPUT}" "${NAME}" "${HOST}")
+step("embed" ${EMBED} "${module}" "${OUTPUT}" "${NAME}" "${HOST}")
