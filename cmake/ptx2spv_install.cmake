@@ -126,7 +126,7 @@ if(TARGET ptx2spv_cuda)
   install(FILES "${PROJECT_BINARY_DIR}/cuda/VkLayer_ptx2spv_semaphores.json"
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
   if(TARGET ptx2spv_cuda_audit)
-    install(TARGETS ptx2spv_cuda_audit ptx2spv_cuda_build
+    install(TARGETS ptx2spv_cuda_audit ptx2spv_cuda_build ptx2spv_nvrtc
             LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
   endif()
 endif()

@@ -21,6 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// It would bring a second runtime of the sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PTX2SPV_NEEDS_AUDIT GTEST_SKIP() << "a sanitizer's build has no audit library"
+#else
+#define PTX2SPV_NEEDS_AUDIT
+#endif
+
 TEST(DriverInterface, ProgramInC) {
   std::string program;
   ASSERT_TRUE(compile_c("driver", program));
@@ -98,15 +105,66 @@ TEST(DriverInterface, SurfaceFromPyCuda) {
 }
 
 TEST(DriverInterface, LibrariesByAnyName) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer's build has no audit library: it would bring a second runtime";
-#endif
+  PTX2SPV_NEEDS_AUDIT;
   std::string program;
   const std::string source = kHere + "driver/names.c";
   ASSERT_TRUE(compile(
       "names", {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, "-ldl"},
       {source}, program));
   const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+/// A program that asks NVRTC for machine code, `libraries` behind its own command.
+::testing::AssertionResult compile_nvrtc_program(const std::string& name,
+                                                 const std::vector<std::string>& libraries,
+                                                 std::string& made) {
+  const std::string source = kHere + "driver/nvrtc.c";
+  std::vector<std::string> command = {
+      "/usr/bin/env", "cc",   "-std=gnu11",      "-Wall",           "-Wextra",
+      "-Werror",      source, "-L" + kLibraries, "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries,
+      "-ldl"};
+  command.insert(command.end(), libraries.begin(), libraries.end());
+  return compile(name, command, {source, kHere + "driver/driver.h", kLibraries + "/libcuda.so.1"},
+                 made);
+}
+
+TEST(DriverInterface, MachineCodeOfNvrtcIsPtx) {
+  PTX2SPV_NEEDS_AUDIT;
+  const TemporaryFolder folder;
+  std::string opens;
+  ASSERT_TRUE(compile_nvrtc_program("nvrtc", {}, opens));
+  for (const std::string version : {"11.2", "12", "13"}) {
+    const std::string library = folder.file("libnvrtc.so." + version);
+    const ProcessResult made = run_process(
+        {"/usr/bin/env", "cc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", library,
+         kHere + "driver/fake_nvrtc.c", "-Wl,--default-symver,-soname,libnvrtc.so." + version});
+    ASSERT_EQ(made.exit_code, 0) << made.error;
+    const std::vector<std::string> path = {"LD_LIBRARY_PATH=" + folder.path()};
+    EXPECT_NE(run_process({opens, library}, {}, {"LD_LIBRARY_PATH=" + kLibraries}).out, "good\n")
+        << "the machine code is none";
+    for (const std::string& name : {library, "libnvrtc.so." + version}) {
+      const ProcessResult result = execute({opens, name}, path);
+      EXPECT_EQ(result.out, "good\n") << name << ": " << result.error;
+    }
+    std::string linked;
+    ASSERT_TRUE(compile_nvrtc_program("nvrtc" + version, {"-DLINKED", library}, linked));
+    const ProcessResult result = execute({linked}, path);
+    EXPECT_EQ(result.out, "good\n") << result.error;
+    EXPECT_EQ(result.error.find("version"), std::string::npos) << result.error;
+  }
+}
+
+TEST(DriverInterface, MachineCodeOfNvidiasNvrtcIsPtx) {
+  PTX2SPV_NEEDS_AUDIT;
+  std::string library;
+  for (const char* each : {"/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib/libnvrtc.so",
+                           "/usr/lib/x86_64-linux-gnu/libnvrtc.so"})
+    if (fs::exists(each)) library = each;
+  if (library.empty()) GTEST_SKIP() << "libnvrtc is not installed";
+  std::string opens;
+  ASSERT_TRUE(compile_nvrtc_program("nvrtc", {}, opens));
+  const ProcessResult result = execute({opens, library});
   EXPECT_EQ(result.out, "good\n") << result.error;
 }
 

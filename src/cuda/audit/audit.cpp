@@ -14,6 +14,8 @@ namespace {
 
 char g_driver[PATH_MAX];
 char g_runtime[3][PATH_MAX];  // of CUDA 11, 12 and 13
+char g_nvrtc[PATH_MAX];       // ours, in front of
+char g_nvrtc_behind[PATH_MAX];
 
 /// What follows `stem` in the last part of `name`; null where that is another library.
 const char* behind(const char* name, const char* stem) {
@@ -50,6 +52,19 @@ bool exists(const char* path) {
   return file != nullptr;
 }
 
+/// NVIDIA's run-time compiler stays what is found, where it is found: ours goes in front of it, and
+/// finds it by a name of its own.
+const char* nvrtc_named(const char* name, bool original) {
+  if (original && behind(name, "libptx2spv-nvrtc-behind.so")) return g_nvrtc_behind;
+  const char* version = behind(name, "libnvrtc.so");
+  if (!version || !std::strchr(name, '/') || !exists(name)) return nullptr;
+  const long major = *version ? std::strtol(version + 1, nullptr, 10) : 13;
+  if (major < 11 || major > 13) return nullptr;
+  // Spelt otherwise: by the path itself the linker believes that it has ours, which it found there.
+  std::snprintf(g_nvrtc_behind, PATH_MAX, "%s%s", *name == '/' ? "/" : "./", name);
+  return g_nvrtc;
+}
+
 }  // namespace
 
 extern "C" {
@@ -68,6 +83,7 @@ __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
   place(g_runtime[0], "libcudart.so.11.0");
   place(g_runtime[1], "libcudart.so.12");
   place(g_runtime[2], "libcudart.so.13");
+  place(g_nvrtc, "libptx2spv-nvrtc.so");
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
@@ -75,6 +91,7 @@ __attribute__((visibility("default"))) char* la_objsearch(const char* name, std:
                                                           unsigned flag) {
   const char* found = nullptr;
   if (flag == LA_SER_ORIG) found = behind(name, "libcuda.so") ? g_driver : runtime_named(name);
+  if (!found) found = nvrtc_named(name, flag == LA_SER_ORIG);
   return const_cast<char*>(found && *found ? found : name);
 }
 
