@@ -166,6 +166,17 @@ Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& m
   return status;
 }
 
+std::array<std::uint8_t, VK_UUID_SIZE> driver_uuid(const Device& device) {
+  const DeviceState& state = *device.state();
+  VkPhysicalDeviceIDProperties id{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  properties.pNext = &id;
+  state.instance->vk.GetPhysicalDeviceProperties2(state.physical, &properties);
+  std::array<std::uint8_t, VK_UUID_SIZE> uuid{};
+  std::copy_n(id.driverUUID, uuid.size(), uuid.begin());
+  return uuid;
+}
+
 Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared) {
   if (!shared || !shared->exportable)
     return make_error(ErrorCode::invalid_argument,

@@ -1,6 +1,7 @@
 // Allocations that other APIs and processes have too, by opaque file descriptors.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -46,6 +47,8 @@ Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& m
 /// it was where its shape allows that.
 Result<Array> import_image(const Device& device, const vulkan::MemoryDescriptor& memory,
                            const ArrayDesc& desc, std::uint64_t offset, std::optional<bool> cube);
+/// VkPhysicalDeviceIDProperties::driverUUID: with the device's, it tells who can import its memory.
+std::array<std::uint8_t, VK_UUID_SIZE> driver_uuid(const Device& device);
 /// Null is memory of another kind.
 Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared);
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "src/cuda/core/gl_bound.hpp"
 #include "src/cuda/core/log.hpp"
 
 namespace ptx2spv::cuda::gl {
@@ -19,7 +20,7 @@ namespace {
 constexpr Enum kVersionName = 0x1f02, kExtensions = 0x1f03, kCountExtensions = 0x821d;
 constexpr Enum kInvalidEnum = 0x500, kInvalidValue = 0x501, kInvalidOperation = 0x502,
                kOutOfMemory = 0x505;
-constexpr Enum kCopyRead = 0x8f36, kCopyWrite = 0x8f37, kBufferSize = 0x8764;
+constexpr Enum kBufferSize = 0x8764;
 constexpr Enum kBufferImmutable = 0x821f, kBufferFlags = 0x8220, kStreamCopy = 0x88e2;
 constexpr int kDynamicStorage = 0x100;
 constexpr Enum kBorder = 0x1004;
@@ -71,23 +72,6 @@ CUresult cannot_serve(const std::string& why) {
   say_once("the current OpenGL context cannot share its objects: " + why);
   return fail(eOperatingSystem, why);
 }
-
-/// A buffer at the targets for copies, which nothing but copies looks at, for a scope.
-class BoundBuffer {
- public:
-  BoundBuffer(const Functions& gl, Enum target, unsigned name) : gl_(gl), target_(target) {
-    gl_.GetIntegerv(target, &before_);  // the target is its own query
-    gl_.BindBuffer(target, name);
-  }
-  ~BoundBuffer() { gl_.BindBuffer(target_, static_cast<unsigned>(before_)); }
-  BoundBuffer(const BoundBuffer&) = delete;
-  BoundBuffer& operator=(const BoundBuffer&) = delete;
-
- private:
-  const Functions& gl_;
-  Enum target_;
-  int before_ = 0;
-};
 
 }  // namespace
 
@@ -216,10 +200,10 @@ CUresult Calls::write(unsigned buffer, const std::byte* from, std::size_t bytes)
   return check("write a buffer");
 }
 
-std::optional<std::array<std::uint8_t, 16>> Calls::device_uuid() {
+std::optional<Uuid> Calls::device_uuid() {
   constexpr Enum kCount = 0x9596, kUuid = 0x9597;
   if (!has_extension("GL_EXT_memory_object") || integer(kCount) != 1) return std::nullopt;
-  std::array<std::uint8_t, 16> uuid{};
+  Uuid uuid{};
   gl_.GetUnsignedBytei_vEXT(kUuid, 0, uuid.data());
   if (gl_.GetError()) return std::nullopt;
   return uuid;

@@ -24,6 +24,7 @@ using Enum = unsigned;
   X(void, GetIntegerv, Enum, int*)                                                         \
   X(void, GetFloatv, Enum, float*)                                                         \
   X(void, Enable, Enum)                                                                    \
+  X(void, Finish, )                                                                        \
   X(unsigned char, IsBuffer, unsigned)                                                     \
   X(unsigned char, IsTexture, unsigned)                                                    \
   X(unsigned char, IsRenderbuffer, unsigned)                                               \
@@ -62,7 +63,15 @@ using Enum = unsigned;
   X(void, PixelTransferf, Enum, float)                                                         \
   X(void, GetUnsignedBytei_vEXT, Enum, unsigned, unsigned char*)                               \
   X(void, CopyImageSubData, unsigned, Enum, int, int, int, int, unsigned, Enum, int, int, int, \
-    int, int, int, int)
+    int, int, int, int)                                                                        \
+  X(void, GetUnsignedBytevEXT, Enum, unsigned char*)                                           \
+  X(void, CreateMemoryObjectsEXT, int, unsigned*)                                              \
+  X(void, DeleteMemoryObjectsEXT, int, const unsigned*)                                        \
+  X(void, MemoryObjectParameterivEXT, unsigned, Enum, const int*)                              \
+  X(void, ImportMemoryFdEXT, unsigned, std::uint64_t, Enum, int)                               \
+  X(void, BufferStorageMemEXT, Enum, std::ptrdiff_t, unsigned, std::uint64_t)                  \
+  X(void, TexStorageMem2DEXT, Enum, int, Enum, int, int, unsigned, std::uint64_t)              \
+  X(void, TexStorageMem3DEXT, Enum, int, Enum, int, int, int, unsigned, std::uint64_t)
 
 struct Functions {
 #define PTX2SPV_GL_MEMBER(result, name, ...) result (*name)(__VA_ARGS__) = nullptr;
@@ -77,6 +86,7 @@ struct Format {
   CUarray_format format = kUnsignedInt8;
   unsigned channels = 0;
   bool three = false;  ///< the fourth channel has no meaning
+  Enum sized = 0;      ///< the format of one, two or four channels with the same texels; 0: none
   std::size_t texel_bytes() const;
 };
 
@@ -110,6 +120,19 @@ struct Mark {
 inline constexpr Enum kTexture3D = 0x806f, kTextureCube = 0x8513, kTexture2DArray = 0x8c1a,
                       kTexture2D = 0x0de1, kTextureRectangle = 0x84f5, kRenderbuffer = 0x8d41;
 
+/// Memory of the device's as OpenGL has it, for its copies there. Zeros: there is none.
+struct Imported {
+  unsigned memory = 0, name = 0;
+  Image image;  ///< over it, if it is no buffer
+};
+/// An allocation by an opaque descriptor.
+struct Exported {
+  int fd = -1;
+  std::uint64_t bytes = 0;
+  bool dedicated = false;
+};
+using Uuid = std::array<std::uint8_t, 16>;
+
 /// Whether images of the target can be CUDA's.
 bool takes_target(Enum target);
 
@@ -138,7 +161,19 @@ class Calls {
   CUresult read(const Image& image, unsigned level, std::byte* to);
   CUresult write(const Image& image, unsigned level, const std::byte* from);
   /// Of the device that draws, where the context tells.
-  std::optional<std::array<std::uint8_t, 16>> device_uuid();
+  std::optional<Uuid> device_uuid();
+
+  const char* renderer();
+  CUresult finish();  ///< waits for all that the context was given
+  /// Why the context cannot have memory of this device and driver; null: it can.
+  const char* cannot_import(const Uuid& device, const Uuid& driver);
+  /// They take the descriptor. Where they fail, nothing is made.
+  CUresult import_buffer(const Exported& from, std::size_t bytes, Imported& made);
+  CUresult import_image(const Exported& from, const Image& like, Imported& made);
+  void release(Imported& imported);
+  /// On the device. They wait for all that the context was given.
+  CUresult copy_buffer(unsigned from, unsigned to, std::size_t bytes);
+  CUresult copy_image(const Image& from, const Image& to);
 
  private:
   bool find_target(Image& image);
@@ -148,6 +183,7 @@ class Calls {
   CUresult count_levels(Image& image);
   bool has_extension(const char* name);
   CUresult check(const char* what);
+  CUresult import(const Exported& from, Imported& made);
   int integer(Enum name);
   const Functions& gl_;
   Enum pending_ = 0;

@@ -112,8 +112,10 @@ constexpr Other kOthers[] = {
 
 Format format_of(const Family& family, int type, Enum internal) {
   const Type& how = kTypes[type];
-  return {internal, how.integer ? family.external_integer : family.external, how.type, how.format,
-          family.channels};
+  Format made = {internal, how.integer ? family.external_integer : family.external, how.type,
+                 how.format, family.channels};
+  if (&family < kFamilies + 3) made.sized = family.internal[type];
+  return made;
 }
 
 }  // namespace
@@ -130,6 +132,7 @@ CUresult find_format(Enum internal, bool renderbuffer, const std::function<int(E
     if (each.internal != internal) continue;
     Format made = format_of(kFamilies[each.family], each.type, internal);
     made.three = each.three;
+    if (made.three) made.sized = 0;
     const auto wanted = static_cast<int>(made.texel_bytes() / made.channels * 8);
     if (bits(renderbuffer ? each.renderbuffer_bits : each.texture_bits) != wanted) break;
     found = made;

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/gl.hpp"
+#include "src/cuda/core/gl_bound.hpp"
 #include "src/cuda/core/log.hpp"
 
 namespace ptx2spv::cuda::gl {
@@ -20,33 +20,6 @@ constexpr Enum kRenderbufferWidth = 0x8d42, kRenderbufferHeight = 0x8d43,
                kRenderbufferFormat = 0x8d44, kRenderbufferSamples = 0x8cab,
                kRenderbufferBinding = 0x8ca7;
 constexpr Enum kFaces = 0x8515;  ///< the first of six
-
-Enum binding_of(Enum target) {
-  switch (target) {
-    case kTexture2D: return 0x8069;
-    case kTextureRectangle: return 0x84f6;
-    case kTextureCube: return 0x8514;
-    case kTexture3D: return 0x806a;
-    case kTexture2DArray: return 0x8c1d;
-    default: return 0;
-  }
-}
-
-class BoundTexture {
- public:
-  BoundTexture(const Functions& gl, Enum target, unsigned name) : gl_(gl), target_(target) {
-    gl_.GetIntegerv(binding_of(target), &before_);
-    gl_.BindTexture(target, name);
-  }
-  ~BoundTexture() { gl_.BindTexture(target_, static_cast<unsigned>(before_)); }
-  BoundTexture(const BoundTexture&) = delete;
-  BoundTexture& operator=(const BoundTexture&) = delete;
-
- private:
-  const Functions& gl_;
-  Enum target_;
-  int before_ = 0;
-};
 
 /// Texels in plain memory without gaps, unchanged on their way, for a scope: pixels are stored as
 /// by default and no buffer takes them. Contexts of compatibility change them on the way.

@@ -121,7 +121,7 @@ CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsig
   object->name = name;
   object->flags = flags;
   CUresult code = calls->buffer_bytes(name, object->bytes);
-  if (code == eSuccess) code = make_copy(context, *object);
+  if (code == eSuccess) code = make_copy(context, *calls, *object);
   return code == eSuccess ? publish(context, *calls, std::move(object), made) : code;
 }
 
@@ -141,9 +141,9 @@ CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsign
   CUresult code = calls->describe(name, target, object->image);
   if (code == eSuccess && (flags & kGather) && object->image.deep())
     code = fail(eInvalidValue, "gathers are of two dimensions");
-  if (code == eSuccess) code = make_copy(context, *object);
+  if (code == eSuccess) code = make_copy(context, *calls, *object);
   if (code == eSuccess) return publish(context, *calls, std::move(object), made);
-  drop(*object, "not registered");
+  drop(&*calls, *object, "not registered");
   return code;
 }
 
@@ -157,7 +157,7 @@ CUresult unregister(ContextObject& context, CUgraphicsResource resource) {
   if (object->mapped) return fail(eAlreadyMapped, name_of(*object) + " is mapped");
   const CUresult code = synchronize(context);
   calls->forget(object->mark);
-  drop(*object, "unregistered");
+  drop(&*calls, *object, "unregistered");
   resources().all.erase(object);
   return code;
 }
@@ -183,7 +183,7 @@ CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsR
   for (GraphicsObject* each : all) {
     CUresult code = enter_gl(*each, calls);
     if (code == eSuccess) code = check_unchanged(*calls, *each);
-    if (code == eSuccess) code = make_copy(context, *each);
+    if (code == eSuccess) code = make_copy(context, *calls, *each);
     if (code != eSuccess) return code;
   }
   // OpenGL's answers wait for what it was given before. Nothing of the stream's has the resources
@@ -218,7 +218,7 @@ CUresult unmap_resources(ContextObject& context, unsigned count, const CUgraphic
       if (code == eSuccess) code = written;
     }
     if (each->memory) forget(*each->memory);
-    if (kernels_are_checked(context)) drop(*each, "unmapped");
+    if (kernels_are_checked(context)) drop(&*calls, *each, "unmapped");
     each->mapped = false;
   }
   return code;
@@ -306,7 +306,7 @@ void forget_resources(const ContextObject& context) {
   std::lock_guard lock(resources().mutex);
   std::erase_if(resources().all, [&](const auto& each) {
     if (each.second->context != &context) return false;
-    drop(*each.second, "of a context that was destroyed");
+    drop(nullptr, *each.second, "of a context that was destroyed");
     return true;
   });
 }

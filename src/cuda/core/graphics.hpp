@@ -7,8 +7,9 @@
 namespace ptx2spv::cuda {
 
 /// An OpenGL buffer, texture or renderbuffer. Its bytes are copied to memory of the device's when
-/// it is mapped, and back. That lasts from mapping to mapping, but where kernels are checked: what
-/// is not mapped is freed there.
+/// it is mapped, and back: on the device, where OpenGL can import that memory, else through the
+/// host. The memory lasts from mapping to mapping, but where kernels are checked: what is not
+/// mapped is freed there.
 struct GraphicsObject {
   ContextObject* context = nullptr;
   unsigned name = 0;   ///< OpenGL's
@@ -21,6 +22,7 @@ struct GraphicsObject {
   std::shared_ptr<Allocation> memory;
   gl::Image image;
   std::shared_ptr<MipmapObject> mipmap;
+  gl::Imported imported;          ///< the device's memory in OpenGL
   std::vector<std::byte> texels;  ///< on their way, as many as the largest level has
   /// What the program asked for in this mapping: the mipmapped array, or layers of it.
   bool whole = false, parts = false;
@@ -40,12 +42,19 @@ inline bool GraphicsObject::writes() const { return (flags & kMapFlags) != kRead
 
 std::string name_of(const GraphicsObject& object);  ///< "OpenGL buffer 1"
 /// Makes it, unless it is there.
-CUresult make_copy(ContextObject& context, GraphicsObject& object);
-/// Frees it. `what` happened to the object, for the sanitizer.
-void drop(GraphicsObject& object, const char* what);
+CUresult make_copy(ContextObject& context, gl::Calls& calls, GraphicsObject& object);
+/// Frees it. `what` happened to the object, for the sanitizer. With `calls` null, what OpenGL has
+/// of it goes with its context.
+void drop(gl::Calls* calls, GraphicsObject& object, const char* what);
 void drop_layers(GraphicsObject& object, const std::string& why);
 CUresult read_in(gl::Calls& calls, GraphicsObject& object);
 CUresult write_back(gl::Calls& calls, GraphicsObject& object);
+// graphics_sharing.cpp: memory that OpenGL has, too, where it can.
+void share_memory(ContextObject& context, gl::Calls& calls, GraphicsObject& object,
+                  std::optional<Buffer>& made);
+/// As Array::create, for create_mipmap.
+Result<Array> share_array(ContextObject& context, gl::Calls& calls, GraphicsObject& object,
+                          const ArrayDesc& desc);
 CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made);
 
 // Both interfaces' functions.

@@ -23,9 +23,14 @@ bool begins_empty(const ContextObject& context, const GraphicsObject& object) {
   return !(kernels_are_checked(context) && !object.reads());
 }
 
-CUresult make_memory(ContextObject& context, GraphicsObject& object) {
-  auto buffer = Buffer::create(context.gpu(), object.bytes, BufferMemory::device);
-  if (!buffer) return report(buffer.error());
+CUresult make_memory(ContextObject& context, gl::Calls& calls, GraphicsObject& object) {
+  std::optional<Buffer> buffer;
+  share_memory(context, calls, object, buffer);
+  if (!buffer) {
+    auto made = Buffer::create(context.gpu(), object.bytes, BufferMemory::device);
+    if (!made) return report(made.error());
+    buffer = std::move(*made);
+  }
   if (begins_empty(context, object))
     if (CUresult code = done(buffer->fill(0, buffer->size(), 0)); code != eSuccess) return code;
   auto memory = std::make_shared<Allocation>();
@@ -54,16 +59,18 @@ CUDA_ARRAY3D_DESCRIPTOR array_of(const gl::Image& image, unsigned flags) {
   return desc;
 }
 
-CUresult make_arrays(ContextObject& context, GraphicsObject& object) {
+CUresult make_arrays(ContextObject& context, gl::Calls& calls, GraphicsObject& object) {
   CUmipmappedArray made = nullptr;
-  CUresult code =
-      create_mipmap(context, array_of(object.image, object.flags), object.image.levels, made);
+  const auto maker = [&](const ArrayDesc& desc) {
+    return share_array(context, calls, object, desc);
+  };
+  CUresult code = create_mipmap(context, array_of(object.image, object.flags), object.image.levels,
+                                maker, made);
   if (code != eSuccess) return code;
   object.mipmap = tables().mipmaps.find(made);
   // No program can make such a cube map; of OpenGL's it has them.
   if (object.flags & kGather) object.mipmap->desc.Flags |= kArrayGather;
   object.mipmap->shared = true;
-  object.texels.resize(object.image.level_bytes(0));
   const unsigned levels = begins_empty(context, object) ? object.image.levels : 0;
   for (unsigned level = 0; level < levels && code == eSuccess; ++level)
     code = done(object.mipmap->array.fill(0, 1, level));
@@ -91,9 +98,9 @@ CUresult copy_layer(GraphicsObject& object, unsigned layer, unsigned level, Arra
 
 }  // namespace
 
-CUresult make_copy(ContextObject& context, GraphicsObject& object) {
-  if (object.bytes) return object.memory ? eSuccess : make_memory(context, object);
-  return object.mipmap ? eSuccess : make_arrays(context, object);
+CUresult make_copy(ContextObject& context, gl::Calls& calls, GraphicsObject& object) {
+  if (object.bytes) return object.memory ? eSuccess : make_memory(context, calls, object);
+  return object.mipmap ? eSuccess : make_arrays(context, calls, object);
 }
 
 void drop_layers(GraphicsObject& object, const std::string& why) {
@@ -104,7 +111,8 @@ void drop_layers(GraphicsObject& object, const std::string& why) {
   object.layers.clear();
 }
 
-void drop(GraphicsObject& object, const char* what) {
+void drop(gl::Calls* calls, GraphicsObject& object, const char* what) {
+  if (calls && object.imported.name) calls->release(object.imported);
   const std::string why = fmt::format("{} was {}", name_of(object), what);
   if (object.memory) {
     bury_objects_over(*object.memory);
@@ -120,8 +128,38 @@ void drop(GraphicsObject& object, const char* what) {
   object.mipmap = nullptr;
 }
 
+namespace {
+
+// Through the host, level by level.
+CUresult read_levels(gl::Calls& calls, GraphicsObject& object) {
+  object.texels.resize(object.image.level_bytes(0));
+  for (unsigned level = 0; level < object.image.levels; ++level) {
+    const std::span<std::byte> texels =
+        std::span(object.texels).first(object.image.level_bytes(level));
+    CUresult code = calls.read(object.image, level, texels.data());
+    if (code == eSuccess) code = done(object.mipmap->array.upload(texels, level));
+    if (code != eSuccess) return code;
+  }
+  return eSuccess;
+}
+CUresult write_levels(gl::Calls& calls, GraphicsObject& object) {
+  object.texels.resize(object.image.level_bytes(0));
+  for (unsigned level = 0; level < object.image.levels; ++level) {
+    const std::span<std::byte> texels =
+        std::span(object.texels).first(object.image.level_bytes(level));
+    CUresult code = done(object.mipmap->array.download(texels, level));
+    if (code == eSuccess) code = calls.write(object.image, level, texels.data());
+    if (code != eSuccess) return code;
+  }
+  return eSuccess;
+}
+
+}  // namespace
+
 CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
+  const gl::Imported& imported = object.imported;
   if (object.memory) {
+    if (imported.name) return calls.copy_buffer(object.name, imported.name, object.bytes);
     Buffer& buffer = *object.memory->buffer;
     std::byte* mapped = buffer.mapped();
     // Writes that the runtime does not see are none where it looks for what was written.
@@ -131,13 +169,9 @@ CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
     CUresult code = calls.read(object.name, object.texels.data(), object.texels.size());
     return code == eSuccess ? done(buffer.upload(0, object.texels)) : code;
   }
-  for (unsigned level = 0; level < object.image.levels; ++level) {
-    const std::span<std::byte> texels =
-        std::span(object.texels).first(object.image.level_bytes(level));
-    CUresult code = calls.read(object.image, level, texels.data());
-    if (code == eSuccess) code = done(object.mipmap->array.upload(texels, level));
-    if (code != eSuccess) return code;
-  }
+  // OpenGL copies no texture that its filter makes incomplete, which the host reads all the same.
+  if (!imported.name || calls.copy_image(object.image, imported.image) != eSuccess)
+    if (CUresult code = read_levels(calls, object); code != eSuccess) return code;
   for (const auto& [where, each] : object.layers)
     if (CUresult code = copy_layer(object, where.second, where.first, each->array, false);
         code != eSuccess)
@@ -146,7 +180,9 @@ CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
 }
 
 CUresult write_back(gl::Calls& calls, GraphicsObject& object) {
+  const gl::Imported& imported = object.imported;
   if (object.memory) {
+    if (imported.name) return calls.copy_buffer(imported.name, object.name, object.bytes);
     const Buffer& buffer = *object.memory->buffer;
     if (const std::byte* mapped = buffer.mapped())
       return calls.write(object.name, mapped, object.bytes);
@@ -159,14 +195,8 @@ CUresult write_back(gl::Calls& calls, GraphicsObject& object) {
     if (CUresult code = copy_layer(object, where.second, where.first, each->array, true);
         code != eSuccess)
       return code;
-  for (unsigned level = 0; level < object.image.levels; ++level) {
-    const std::span<std::byte> texels =
-        std::span(object.texels).first(object.image.level_bytes(level));
-    CUresult code = done(object.mipmap->array.download(texels, level));
-    if (code == eSuccess) code = calls.write(object.image, level, texels.data());
-    if (code != eSuccess) return code;
-  }
-  return eSuccess;
+  if (imported.name && calls.copy_image(imported.image, object.image) == eSuccess) return eSuccess;
+  return write_levels(calls, object);
 }
 
 CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made) {

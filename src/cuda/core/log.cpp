@@ -62,6 +62,10 @@ void say_once(const std::string& text) {
   say(text);
 }
 
+void note(std::string_view text) {
+  if (logging()) say(text);
+}
+
 CUresult fail(CUresult code, std::string_view text) {
   if (!logging()) return code;
   const ErrorRow* row = find_error(code);

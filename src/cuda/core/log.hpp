@@ -19,6 +19,8 @@ void say_once(const std::string& text);
 CUresult fail(CUresult code, std::string_view text);
 /// With PTX2SPV_CUDA_LOG=1 prints what a call is about to return, unless fail() has just said why.
 void log_returned(CUresult code);
+/// Prints it with PTX2SPV_CUDA_LOG=1.
+void note(std::string_view text);
 /// Notes which interface the calling thread uses: its errors' names are printed.
 enum class Api : std::uint8_t { driver, runtime };
 void note_interface(Api which);
