@@ -14,7 +14,7 @@ namespace {
 using StreamCallback = void (*)(CUstream stream, CUresult status, void* data);
 
 CUresult with_event(CUevent handle, const std::function<CUresult(EventObject&)>& function) {
-  return call([&](ContextObject&) -> CUresult {
+  return call_anywhere([&](ContextObject*) -> CUresult {
     auto event = tables().events.find(handle);
     if (!event) return fail(eInvalidResourceHandle, "no such event");
     return function(*event);
@@ -45,7 +45,7 @@ bool known_attribute(int id) { return id == 1 || id == 3 || (id >= 8 && id <= 10
 extern "C" {
 
 CUresult PTX2SPV_BOTH(cudaStreamDestroy, cuStreamDestroy_v2)(CUstream handle) {
-  return call([&](ContextObject&) { return destroy_stream(handle); });
+  return ANYWHERE(destroy_stream(handle));
 }
 CUresult PTX2SPV_CU(StreamSynchronize)(CUstream handle) {
   return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
@@ -79,7 +79,7 @@ CUresult PTX2SPV_CU(StreamWaitEvent)(CUstream handle, CUevent event, unsigned fl
 CUresult PTX2SPV_CU(StreamCopyAttributes)(CUstream to, CUstream from) {
   return call_in(to, [&](ContextObject& context, const auto& target) -> CUresult {
     std::shared_ptr<StreamObject> source;
-    if (CUresult code = find_stream(context, from, source); code != eSuccess) return code;
+    if (CUresult code = find_stream(&context, from, source); code != eSuccess) return code;
     if (source != target) {
       std::scoped_lock lock(source->mutex, target->mutex);
       target->attributes = source->attributes;
@@ -104,9 +104,8 @@ CUresult PTX2SPV_CU(StreamGetAttribute)(CUstream handle, int id, void* value) {
   });
 }
 CUresult PTX2SPV_BOTH(cudaEventDestroy, cuEventDestroy_v2)(CUevent handle) {
-  return call([&](ContextObject&) -> CUresult {
-    return tables().events.take(handle) ? eSuccess : fail(eInvalidResourceHandle, "no such event");
-  });
+  return ANYWHERE(tables().events.take(handle) ? eSuccess
+                                               : fail(eInvalidResourceHandle, "no such event"));
 }
 CUresult PTX2SPV_CU(EventRecordWithFlags)(CUevent handle, CUstream stream_handle, unsigned flags) {
   if (flags & ~1u) return keep(eInvalidValue);

@@ -55,10 +55,14 @@
   PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptds, reason)
 
 // What rows of those tables say that a function does: the value of an expression, in the current
-// context, or also in the stream of a handle, of an object that a function finds, or with a wait
-// for what it enqueues.
+// context, in another one where none is, without any, or also in the stream of a handle, of an
+// object that a function finds, or with a wait for what it enqueues.
 #define IN_CONTEXT(...) \
   call([&]([[maybe_unused]] ContextObject& context) -> CUresult { return __VA_ARGS__; })
+#define IN_ANY_CONTEXT(...) \
+  call_in_any([&]([[maybe_unused]] ContextObject& context) -> CUresult { return __VA_ARGS__; })
+#define ANYWHERE(...) \
+  call_anywhere([&]([[maybe_unused]] ContextObject* context) -> CUresult { return __VA_ARGS__; })
 #define IN_STREAM(handle, ...)                         \
   call_in(handle,                                      \
           [&]([[maybe_unused]] ContextObject& context, \
@@ -81,13 +85,14 @@ inline CUresult put(MadeOperation made, const NodePlace& place) {
   return keep(apply_operation(std::move(made), place));
 }
 
-/// Runs `function(context, stream)` by the interface's call(), in a stream of the current context.
+/// Runs `function(context, stream)` in the stream's context. Only streams that each context has
+/// need a current one.
 template <class F>
 CUresult call_in(CUstream handle, F&& function) {
-  return call([&](ContextObject& context) -> CUresult {
+  return call_anywhere([&](ContextObject* current) -> CUresult {
     std::shared_ptr<StreamObject> stream;
-    if (CUresult code = find_stream(context, handle, stream); code != eSuccess) return code;
-    return function(context, stream);
+    if (CUresult code = find_stream(current, handle, stream); code != eSuccess) return code;
+    return function(*stream->context, stream);
   });
 }
 

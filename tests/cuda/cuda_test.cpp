@@ -477,7 +477,7 @@ TEST_P(CudaHostSide, AnswersAsNvidias) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
                          ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
-                                           "units"));
+                                           "units", "homeless", "references"));
 
 TEST(CudaTraps, StayUntilTheProcessEnds) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";

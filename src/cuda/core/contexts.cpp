@@ -116,17 +116,27 @@ namespace {
 constexpr const char* kInHostFunction = "a host function makes no calls of CUDA";
 }  // namespace
 
-CUresult enter(ContextObject*& context) {
+CUresult enter(ContextObject*& context, bool needed) {
   note_interface(Api::driver);
   if (in_host_function()) return fail(eNotPermitted, kInHostFunction);
   if (ended()) return why_not_initialized();
   if (!initialized()) return fail(eInitializationError, "cuInit was not called");
   auto& stack = context_stack();
-  if (stack.empty() || !stack.back())
-    return fail(eDeviceUninitialized, "no context is current on this thread");
-  context = stack.back().get();
+  context = stack.empty() ? nullptr : stack.back().get();
+  if (!context)
+    return needed ? fail(eDeviceUninitialized, "no context is current on this thread") : eSuccess;
   if (!context->alive.load(std::memory_order_relaxed))
     return fail(eContextIsDestroyed, "the thread's context is destroyed");
+  return static_cast<CUresult>(context->sticky.load(std::memory_order_relaxed));
+}
+
+CUresult enter_any(ContextObject*& context) {
+  if (CUresult code = enter(context, false); code != eSuccess || context) return code;
+  DeviceObject* device = device_at(0);
+  if (!device) return eNoDevice;
+  if (CUresult code = retain_primary(*device, context); code != eSuccess) return code;
+  std::lock_guard lock(device->mutex);
+  if (device->primary_users > 1) --device->primary_users;
   return static_cast<CUresult>(context->sticky.load(std::memory_order_relaxed));
 }
 

@@ -45,8 +45,11 @@ CUresult destroy_context(ContextObject& context);
 CUresult set_limit(ContextObject& context, int limit, std::size_t value);
 /// Of the calling thread; the last is current.
 std::vector<std::shared_ptr<ContextObject>>& context_stack();
-/// The current context, which must be alive and without a sticky error.
-CUresult enter(ContextObject*& context);
+/// The current context, which must be alive and without a sticky error. It may be null where none
+/// is `needed`.
+CUresult enter(ContextObject*& context, bool needed = true);
+/// As enter(); where none is current, the primary context of device 0, which lives on.
+CUresult enter_any(ContextObject*& context);
 /// As enter(), after it made the thread's device's primary context current where there is none.
 CUresult enter_runtime(ContextObject*& context);
 int& runtime_device();  ///< of the calling thread: what cudaSetDevice set
@@ -245,7 +248,9 @@ CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, uns
 
 CUresult create_stream(ContextObject& context, unsigned flags, int priority, CUstream& made);
 /// 0 (legacy, or per thread within PerThread), 1 (legacy), 2 (per thread) or a handle.
-CUresult find_stream(ContextObject& context, CUstream handle, std::shared_ptr<StreamObject>& found);
+CUresult find_stream(ContextObject* context, CUstream handle, std::shared_ptr<StreamObject>& found);
+/// Whether the handle is of a stream that each context has.
+bool is_builtin(CUstream handle);
 /// A scope in which stream 0 is the calling thread's: _ptsz and _ptds functions.
 class PerThread {
  public:
@@ -309,11 +314,12 @@ struct ViewFormat {
   unsigned channels;
 };
 std::optional<ViewFormat> view_format(unsigned number);
-std::shared_ptr<TextureObject> find_texture(CUtexObject handle);
+/// Null where the handle is of no texture of the context; likewise of surfaces.
+std::shared_ptr<TextureObject> find_texture(const ContextObject& context, CUtexObject handle);
 CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
                         CUsurfObject& made);
 CUresult destroy_surface(ContextObject& context, CUsurfObject handle);
-std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle);
+std::shared_ptr<SurfaceObject> find_surface(const ContextObject& context, CUsurfObject handle);
 /// Binds the changed .texref variables of a module.
 CUresult bind_textures(ModuleObject& module);
 CUresult bind_surface(SurfaceRefObject& reference, CUarray array);

@@ -17,28 +17,38 @@ struct GraphNodeObject {
   std::map<int, CUlaunchAttribute> attributes;
 };
 
-/// Something of the program's that is destroyed when neither it nor a graph has a reference.
+/// Something of the program's that is destroyed with the last reference. CUDA counts those of the
+/// program and of graphs together, and lets each release what others retained.
 struct UserObject {
   void* pointer = nullptr;
   CUhostFn destroy = nullptr;
-  std::mutex mutex;
-  std::uint64_t count = 0;  ///< the program's references
-  UserObject() = default;
-  UserObject(const UserObject&) = delete;
-  UserObject& operator=(const UserObject&) = delete;
-  ~UserObject();  ///< calls `destroy`
+  std::atomic<std::int64_t> count{0};
 };
-struct KeptObject {
-  std::shared_ptr<UserObject> object;
-  std::uint64_t count = 0;
+/// Adds to the references, which destroys the object where none are left.
+void count_references(const std::shared_ptr<UserObject>& object, std::int64_t more);
+
+/// A graph's references, which go with it. Those of a copy are more of them.
+class KeptObjects {
+ public:
+  KeptObjects() = default;
+  KeptObjects(const KeptObjects& other);
+  KeptObjects& operator=(KeptObjects other);
+  ~KeptObjects();
+  /// Without a word to the objects, which know of them already.
+  void add(const std::shared_ptr<UserObject>& object, std::int64_t more) {
+    counts_[object] += more;
+  }
+
+ private:
+  std::map<std::shared_ptr<UserObject>, std::int64_t> counts_;
 };
 
 struct GraphObject {
   const std::uint64_t id = next_id();
   std::mutex mutex;  ///< what follows
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
-  std::unordered_map<const UserObject*, KeptObject> user_objects;  ///< of clones, too
-  std::vector<std::shared_ptr<Condition>> conditions;              ///< likewise
+  KeptObjects user_objects;
+  std::vector<std::shared_ptr<Condition>> conditions;  ///< of clones, too
   bool body = false;                        ///< of a conditional node, which it goes with
   std::weak_ptr<GraphExecObject> instance;  ///< the last one, of a graph that has memory
 };

@@ -26,55 +26,62 @@ CUresult create_user_object(CUuserObject* made, void* pointer, CUhostFn destroy,
   return eSuccess;
 }
 
-UserObject::~UserObject() { destroy(pointer); }
+void count_references(const std::shared_ptr<UserObject>& object, std::int64_t more) {
+  if (object->count.fetch_add(more) + more != 0) return;
+  if (tables().user_objects.take(object.get())) object->destroy(object->pointer);
+}
 
-CUresult retain_user_object(CUuserObject handle, unsigned count) {
+KeptObjects::KeptObjects(const KeptObjects& other) : counts_(other.counts_) {
+  for (const auto& [object, count] : counts_) count_references(object, count);
+}
+KeptObjects& KeptObjects::operator=(KeptObjects other) {
+  counts_.swap(other.counts_);
+  return *this;
+}
+KeptObjects::~KeptObjects() {
+  for (const auto& [object, count] : counts_) count_references(object, -count);
+}
+
+namespace {
+CUresult change_references(CUuserObject handle, unsigned count, bool retained) {
   auto object = tables().user_objects.find(handle);
   if (!object || !count || count > INT32_MAX) return fail(eInvalidValue, "no such user object");
-  std::lock_guard lock(object->mutex);
-  object->count += count;
+  count_references(object, retained ? std::int64_t{count} : -std::int64_t{count});
   return eSuccess;
+}
+}  // namespace
+
+CUresult retain_user_object(CUuserObject handle, unsigned count) {
+  return change_references(handle, count, true);
 }
 
 CUresult release_user_object(CUuserObject handle, unsigned count) {
-  auto object = tables().user_objects.find(handle);
-  if (!object || !count) return fail(eInvalidValue, "no such user object");
-  std::lock_guard lock(object->mutex);
-  if (count > object->count) return fail(eInvalidValue, "more references than there are");
-  object->count -= count;
-  // The handle goes with the last reference of the program; graphs may have others.
-  if (!object->count) tables().user_objects.take(handle);
-  return eSuccess;
+  return change_references(handle, count, false);
 }
 
 CUresult retain_in_graph(CUgraph graph_handle, CUuserObject handle, unsigned count,
                          unsigned flags) {
-  constexpr unsigned kMove = 1;
+  constexpr unsigned kMove = 1;  // the program's own become the graph's
   auto graph = tables().graphs.find(graph_handle);
   auto object = tables().user_objects.find(handle);
   if (!graph || !object || !count || count > INT32_MAX || (flags & ~kMove))
     return fail(eInvalidValue, "no such graph or user object");
-  if (flags & kMove)
-    if (CUresult code = release_user_object(handle, count); code != eSuccess) return code;
+  if (!(flags & kMove)) count_references(object, count);
   std::lock_guard lock(graph->mutex);
-  auto& kept = graph->user_objects[handle];
-  kept.object = std::move(object);
-  kept.count += count;
+  graph->user_objects.add(object, count);
   return eSuccess;
 }
 
 CUresult release_from_graph(CUgraph graph_handle, CUuserObject handle, unsigned count) {
   auto graph = tables().graphs.find(graph_handle);
-  if (!graph || !count) return fail(eInvalidValue, "no such graph");
-  std::shared_ptr<UserObject> last;  // destroyed outside of the lock: its destructor is a stranger
-  std::lock_guard lock(graph->mutex);
-  auto found = graph->user_objects.find(handle);
-  if (found == graph->user_objects.end() || count > found->second.count)
-    return fail(eInvalidValue, "the graph has not so many references");
-  found->second.count -= count;
-  if (found->second.count) return eSuccess;
-  last = std::move(found->second.object);
-  graph->user_objects.erase(found);
+  auto object = tables().user_objects.find(handle);
+  if (!graph || !object || !count || count > INT32_MAX)
+    return fail(eInvalidValue, "no such graph or user object");
+  {
+    std::lock_guard lock(graph->mutex);
+    graph->user_objects.add(object, -std::int64_t{count});
+  }
+  count_references(object, -std::int64_t{count});  // without the lock: its destructor is a stranger
   return eSuccess;
 }
 

@@ -73,25 +73,26 @@ CUresult destroy_stream(CUstream handle) {
   return eSuccess;
 }
 
-CUresult find_stream(ContextObject& context, CUstream handle,
+bool is_builtin(CUstream handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 2; }
+
+CUresult find_stream(ContextObject* context, CUstream handle,
                      std::shared_ptr<StreamObject>& found) {
-  const auto number = reinterpret_cast<std::uintptr_t>(handle);
-  if (number == 2 || (number == 0 && g_per_thread)) {
-    found = thread_stream(context);
-    return eSuccess;
-  }
-  if (number <= 1) {
-    found = context.legacy;
+  if (is_builtin(handle)) {
+    const auto number = reinterpret_cast<std::uintptr_t>(handle);
+    if (!context) return fail(eDeviceUninitialized, "no context is current on this thread");
+    const bool of_thread = number == 2 || (number == 0 && g_per_thread);
+    found = of_thread ? thread_stream(*context) : context->legacy;
     return eSuccess;
   }
   found = tables().streams.find(handle);
   if (!found) {
+    if (!context) return fail(eDeviceUninitialized, "no such stream, and no context is current");
     std::lock_guard lock(destroyed().mutex);
     return destroyed().handles.count(handle) ? fail(eContextIsDestroyed, "the stream is destroyed")
                                              : fail(eInvalidResourceHandle, "no such stream");
   }
   if (!found->context->alive) return fail(eContextIsDestroyed, "the stream's context is destroyed");
-  return eSuccess;
+  return static_cast<CUresult>(found->context->sticky.load(std::memory_order_relaxed));
 }
 
 CUresult open_stream(StreamObject& stream, Stream*& opened) {

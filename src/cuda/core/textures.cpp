@@ -198,6 +198,19 @@ void bury_where(const ContextObject& context, F&& over, const std::string& why) 
     if (each->context == &context && over(each->resource)) bury(*each, why);
 }
 
+/// An object's array is one of its context.
+CUresult check_owner(const ContextObject& context, const CUDA_RESOURCE_DESC& resource) {
+  const ContextObject* owner = &context;
+  if (resource.resType == kResourceArray) {
+    if (auto array = tables().arrays.find(resource.res.array.hArray)) owner = array->context;
+  } else if (resource.resType == kResourceMipmap) {
+    if (auto array = tables().mipmaps.find(resource.res.mipmap.hMipmappedArray))
+      owner = array->context;
+  }
+  if (owner == &context) return eSuccess;
+  return fail(ePeerAccessNotEnabled, "the array is of another context than the current one");
+}
+
 template <class T>
 CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t handle) {
   // CUDA takes what is no object any more for destroyed, and says so only here.
@@ -250,6 +263,7 @@ void bury_objects_over(const Allocation& memory) {
 CUresult create_texture(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
                         const CUDA_TEXTURE_DESC& desc, const CUDA_RESOURCE_VIEW_DESC* view,
                         CUtexObject& made) {
+  if (CUresult code = check_owner(context, resource); code != eSuccess) return code;
   auto object = std::make_shared<TextureObject>();
   object->context = &context;
   object->resource = resource;
@@ -267,8 +281,9 @@ CUresult destroy_texture(ContextObject& context, CUtexObject handle) {
   return destroy(context, tables().textures, handle);
 }
 
-std::shared_ptr<TextureObject> find_texture(CUtexObject handle) {
-  return tables().textures.find(handle);
+std::shared_ptr<TextureObject> find_texture(const ContextObject& context, CUtexObject handle) {
+  auto found = tables().textures.find(handle);
+  return found && found->context == &context ? found : nullptr;
 }
 
 CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resource,
@@ -279,6 +294,7 @@ CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resour
     return fail(eInvalidValue, "a surface object is over an array");
   auto array = tables().arrays.find(resource.res.array.hArray);
   if (!array) return no_array(resource.res.array.hArray);
+  if (CUresult code = check_owner(context, resource); code != eSuccess) return code;
   auto surface = Surface::create(array->array, array->level);
   if (!surface) return report(surface.error());
   auto object = std::make_shared<SurfaceObject>();
@@ -293,11 +309,12 @@ CUresult create_surface(ContextObject& context, const CUDA_RESOURCE_DESC& resour
 
 CUresult destroy_surface(ContextObject& context, CUsurfObject handle) {
   // CUDA takes a handle that is destroyed already.
-  return find_surface(handle) ? destroy(context, tables().surfaces, handle) : eSuccess;
+  return tables().surfaces.find(handle) ? destroy(context, tables().surfaces, handle) : eSuccess;
 }
 
-std::shared_ptr<SurfaceObject> find_surface(CUsurfObject handle) {
-  return tables().surfaces.find(handle);
+std::shared_ptr<SurfaceObject> find_surface(const ContextObject& context, CUsurfObject handle) {
+  auto found = tables().surfaces.find(handle);
+  return found && found->context == &context ? found : nullptr;
 }
 
 }  // namespace ptx2spv::cuda

@@ -241,36 +241,44 @@ PTX2SPV_IF_11(CUresult cudaCreateTextureObject_v2(
     const cudaResourceViewDesc* view) { return create_object(made, resource, desc, view, true); })
 
 CUresult cudaGetTextureObjectResourceDesc(cudaResourceDesc* desc, CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc) return keep(eInvalidValue);
-  *desc = convert(texture->resource);
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc) return eInvalidValue;
+    *desc = convert(texture->resource);
+    return eSuccess;
+  });
 }
 
 CUresult cudaGetTextureObjectTextureDesc(cudaTextureDesc* desc, CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc) return keep(eInvalidResourceHandle);
-  const cudaTextureDesc whole = convert(texture->desc, format_of_resource(texture->resource));
-  std::memcpy(desc, &whole,
-              PTX2SPV_CUDART >= 12 ? sizeof whole : offsetof(cudaTextureDesc, seamlessCubemap));
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc) return eInvalidResourceHandle;
+    const cudaTextureDesc whole = convert(texture->desc, format_of_resource(texture->resource));
+    std::memcpy(desc, &whole,
+                PTX2SPV_CUDART >= 12 ? sizeof whole : offsetof(cudaTextureDesc, seamlessCubemap));
+    return eSuccess;
+  });
 }
 PTX2SPV_IF_11(CUresult cudaGetTextureObjectTextureDesc_v2(cudaTextureDesc* desc,
                                                           CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc) return keep(eInvalidValue);
-  *desc = convert(texture->desc, format_of_resource(texture->resource));
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc) return eInvalidValue;
+    *desc = convert(texture->desc, format_of_resource(texture->resource));
+    return eSuccess;
+  });
 })
 
 CUresult cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* desc, CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc) return keep(eInvalidValue);
-  std::memset(static_cast<void*>(desc), 0, sizeof *desc);
-  if (!texture->view) return eSuccess;
-  std::memcpy(static_cast<void*>(desc), &*texture->view,
-              offsetof(CUDA_RESOURCE_VIEW_DESC, reserved));
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc) return eInvalidValue;
+    std::memset(static_cast<void*>(desc), 0, sizeof *desc);
+    if (!texture->view) return eSuccess;
+    std::memcpy(static_cast<void*>(desc), &*texture->view,
+                offsetof(CUDA_RESOURCE_VIEW_DESC, reserved));
+    return eSuccess;
+  });
 }
 
 CUresult cudaCreateSurfaceObject(CUsurfObject* made, const cudaResourceDesc* resource) {
@@ -285,10 +293,12 @@ CUresult cudaCreateSurfaceObject(CUsurfObject* made, const cudaResourceDesc* res
 }
 
 CUresult cudaGetSurfaceObjectResourceDesc(cudaResourceDesc* desc, CUsurfObject handle) {
-  auto surface = find_surface(handle);
-  if (!surface || !desc) return keep(eInvalidValue);
-  *desc = convert(surface->resource);
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto surface = find_surface(context, handle);
+    if (!surface || !desc) return eInvalidValue;
+    *desc = convert(surface->resource);
+    return eSuccess;
+  });
 }
 
 }  // extern "C"

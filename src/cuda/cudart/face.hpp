@@ -61,6 +61,16 @@ CUresult call(F&& function) {
   return code == eSuccess ? code : keep(code);
 }
 
+/// There is always a current context.
+template <class F>
+CUresult call_in_any(F&& function) {
+  return call(std::forward<F>(function));
+}
+template <class F>
+CUresult call_anywhere(F&& function) {
+  return call([&](ContextObject& context) -> CUresult { return function(&context); });
+}
+
 /// The kernel of a host function, a cudaKernel_t or a cudaFunction_t: whatever a program launches.
 /// `missing`: the answer where it is none.
 CUresult find_kernel(ContextObject& context, const void* symbol, FunctionObject*& found,

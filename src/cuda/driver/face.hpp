@@ -32,6 +32,22 @@ CUresult call(F&& function) {
   return function(*context);
 }
 
+template <class F>
+CUresult call_in_any(F&& function) {
+  ContextObject* context = nullptr;
+  if (CUresult code = enter_any(context); code != eSuccess) return code;
+  return function(*context);
+}
+
+/// Runs `function(context)` with a null pointer where no context is current: of objects that say
+/// themselves whose they are.
+template <class F>
+CUresult call_anywhere(F&& function) {
+  ContextObject* context = nullptr;
+  if (CUresult code = enter(context, false); code != eSuccess) return code;
+  return function(context);
+}
+
 /// Runs `function(device)` for an ordinal, after cuInit.
 template <class F>
 CUresult with_device(CUdevice ordinal, F&& function) {
@@ -52,6 +68,8 @@ CUresult with(const Table<T>& table, T* handle, F&& function) {
 
 inline CUresult with_function(CUfunction handle,
                               const std::function<CUresult(FunctionObject&)>& function) {
+  if (tables().functions.has(handle))
+    return call_anywhere([&](ContextObject*) { return function(*handle); });
   return call([&](ContextObject& context) -> CUresult {
     FunctionObject* found = nullptr;
     if (CUresult code = resolve_function(context, handle, found); code != eSuccess) return code;
@@ -61,7 +79,7 @@ inline CUresult with_function(CUfunction handle,
 
 inline CUresult in_function(CUkernel handle,
                             const std::function<CUresult(FunctionObject&)>& function) {
-  return call([&](ContextObject& context) -> CUresult {
+  return call_in_any([&](ContextObject& context) -> CUresult {
     auto kernel = tables().kernels.find(handle);
     if (!kernel) return fail(eInvalidResourceHandle, "no such kernel");
     FunctionObject* found = nullptr;
@@ -72,7 +90,7 @@ inline CUresult in_function(CUkernel handle,
 
 template <class F>
 CUresult with_texref(CUtexref reference, F&& function) {
-  return call([&](ContextObject&) {
+  return call_anywhere([&](ContextObject*) {
     return with(tables().texture_refs, reference,
                 [&](TextureRefObject& object) -> CUresult { return function(object); });
   });

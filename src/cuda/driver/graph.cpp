@@ -136,7 +136,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* fa
                                std::size_t bytes) {
   if (failed) *failed = nullptr;
   if (log && bytes) *log = 0;
-  return make_exec(graph, 0, exec);
+  return IN_CONTEXT(make_exec(graph, 0, exec));
 }
 CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* failed, char* log,
                             std::size_t bytes) {
@@ -152,7 +152,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, void* gi
   auto* params = static_cast<Params*>(given);
   if (!params) return eInvalidValue;
   params->failed = nullptr;
-  CUresult code = make_exec(graph, params->flags, exec, true);
+  const CUresult code = IN_CONTEXT(make_exec(graph, params->flags, exec, true));
   params->result = code == eSuccess ? 0 : 1;
   return code;
 }

@@ -103,7 +103,7 @@ CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
 }
 
 CUresult cuMemFreeHost(void* host) {
-  return call([&](ContextObject&) -> CUresult {
+  return call_anywhere([&](ContextObject*) -> CUresult {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
     return host ? release_host(host) : eSuccess;
   });
@@ -119,7 +119,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
 
 CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CUdeviceptr address) {
   if (!attributes || !data) return eInvalidValue;
-  return call([&](ContextObject&) {
+  return call_anywhere([&](ContextObject*) {
     for (unsigned i = 0; i < count; ++i)
       if (data[i] && pointer_attribute(data[i], attributes[i], address) != eSuccess &&
           attributes[i] <= 4)
@@ -130,7 +130,7 @@ CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CU
 
 CUresult cuPointerSetAttribute(const void* value, int attribute, CUdeviceptr address) {
   if (!value || attribute != 6) return eInvalidValue;  // SYNC_MEMOPS, which all copies are
-  return call([&](ContextObject&) { return find_address(address) ? eSuccess : eInvalidValue; });
+  return ANYWHERE(find_address(address) ? eSuccess : eInvalidValue);
 }
 
 // ----------------------------------------------------------------------------------------- pools

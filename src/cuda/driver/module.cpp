@@ -139,8 +139,7 @@ CUresult cuLinkCreate_v2(unsigned count, int* options, void** values, CUlinkStat
   const Log log = log_of(count, options, values);
   link->error_log = log.text;
   link->error_bytes = log.bytes;
-  *made = tables().links.add(std::move(link));
-  return eSuccess;
+  return IN_CONTEXT((*made = tables().links.add(std::move(link)), eSuccess));
 }
 
 CUresult cuLinkAddData_v2(CUlinkState link, int kind, void* data, std::size_t bytes,

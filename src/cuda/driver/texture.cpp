@@ -9,29 +9,37 @@ namespace ptx2spv::cuda {
 extern "C" {
 
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc) return eInvalidValue;
-  *desc = texture->resource;
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc) return eInvalidValue;
+    *desc = texture->resource;
+    return eSuccess;
+  });
 }
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* desc, CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc) return eInvalidValue;
-  *desc = texture->desc;
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc) return eInvalidValue;
+    *desc = texture->desc;
+    return eSuccess;
+  });
 }
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* desc, CUtexObject handle) {
-  auto texture = find_texture(handle);
-  if (!texture || !desc || !texture->view) return eInvalidValue;
-  *desc = *texture->view;
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto texture = find_texture(context, handle);
+    if (!texture || !desc || !texture->view) return eInvalidValue;
+    *desc = *texture->view;
+    return eSuccess;
+  });
 }
 
 CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUsurfObject handle) {
-  auto surface = find_surface(handle);
-  if (!surface || !desc) return eInvalidValue;
-  *desc = surface->resource;
-  return eSuccess;
+  return call([&](ContextObject& context) -> CUresult {
+    auto surface = find_surface(context, handle);
+    if (!surface || !desc) return eInvalidValue;
+    *desc = surface->resource;
+    return eSuccess;
+  });
 }
 
 CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags) {

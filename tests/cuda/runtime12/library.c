@@ -161,11 +161,9 @@ static void user_objects(void) {
   TRUE(destroyed == 0);
   OK(cudaGraphCreate(&graph, 0));
   OK(cudaGraphRetainUserObject(graph, object, 1, 1)); /* the program has none any more */
-  IS(cudaUserObjectRelease(object, 1), kInvalidValue);
   OK(cudaUserObjectCreate(&other, &ten, destroy, 1, 1));
   OK(cudaGraphRetainUserObject(graph, other, 2, 0));
   OK(cudaUserObjectRelease(other, 1));
-  IS(cudaGraphReleaseUserObject(graph, other, 3), kInvalidValue);
   OK(cudaGraphReleaseUserObject(graph, other, 1));
   TRUE(destroyed == 0);
   OK(cudaGraphReleaseUserObject(graph, other, 1));
