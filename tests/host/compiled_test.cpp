@@ -15,6 +15,7 @@
 #include <random>
 
 #include "ptx2spv/interpreter.hpp"
+#include "tests/host/emulated.hpp"
 #include "translator/backend/host/compile.hpp"
 #include "translator/backend/host/llvm_api.hpp"
 
@@ -54,6 +55,13 @@ std::optional<InterpretedKernel> kernel_of(const std::string& body, const std::s
   return kernel;
 }
 
+std::vector<std::uint32_t> words_for(const Shape& shape) {
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> words(shape.x * shape.y * shape.z * shape.blocks * 2);
+  for (std::uint32_t& word : words) word = random();
+  return words;
+}
+
 struct Result {
   std::vector<std::uint32_t> words;
   InterpretedKernel::Ending ending;
@@ -61,10 +69,8 @@ struct Result {
 
 Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier, double timeout = 0,
            unsigned processors = 2, std::uint64_t many_iterations = 0) {
-  const std::uint32_t count = shape.x * shape.y * shape.z * shape.blocks;
-  std::mt19937 random(7);
-  std::vector<std::uint32_t> from(count * 2);
-  for (std::uint32_t& word : from) word = random();
+  const std::vector<std::uint32_t> from = words_for(shape);
+  const auto count = static_cast<std::uint32_t>(from.size() / 2);
   Result result{.words = std::vector<std::uint32_t>(count * 2)};
   struct {
     const std::uint32_t *to, *from;
@@ -91,7 +97,51 @@ Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier, doubl
   return result;
 }
 
+class Kept : public CodeStore {
+ public:
+  std::optional<std::vector<std::byte>> load(const std::string& content) override {
+    const auto known = codes.find(content);
+    if (known == codes.end()) return std::nullopt;
+    ++found;
+    return known->second;
+  }
+  void store(const std::string& content, const std::vector<std::byte>& code) override {
+    ++stored;
+    codes[content] = code;
+  }
+
+  std::map<std::string, std::vector<std::byte>> codes;
+  int found = 0, stored = 0;
+};
+
+/// Beside what the interpreter of this machine stores.
+void expect_equal_on_arm(const std::string& body, const std::string& memory) {
+  const auto has = [&](const char* name) { return body.find(name) != std::string::npos; };
+  // As lanes_of() of compile.cpp has it for registers of four.
+  const unsigned lanes = has("shfl.") || has("vote.") ? 32 : has("bar.") ? 16 : 8;
+  // Whole warps, and others.
+  for (const Shape& shape : {kShapes[0], kShapes[3]}) {
+    SCOPED_TRACE(testing::Message() << shape.x << " " << shape.y << " " << shape.z << "\n" << body);
+    const auto kept = std::make_shared<Kept>();
+    const auto kernel = kernel_of(body, memory, kept);
+    ASSERT_TRUE(kernel);
+    const Result right = run(*kernel, shape, Tier::compiled);
+    ASSERT_EQ(kept->codes.size(), 1u);
+    const auto words = Emulator::run(kept->codes.begin()->second,
+                                     {{shape.x, shape.y, shape.z},
+                                      shape.blocks,
+                                      lanes,
+                                      static_cast<std::uint32_t>(right.words.size())},
+                                     words_for(shape));
+    if (words.empty()) GTEST_SKIP() << "the kernel calls handlers, which only this machine has";
+    EXPECT_EQ(words, right.words);
+  }
+}
+
+bool g_on_arm = false;
+
 void expect_equal(const std::string& body, const std::string& memory = "") {
+  if (g_on_arm) return expect_equal_on_arm(body, memory);
   const auto kernel = kernel_of(body, memory);
   ASSERT_TRUE(kernel);
   for (const Shape& shape : kShapes) {
@@ -106,6 +156,24 @@ void expect_equal(const std::string& body, const std::string& memory = "") {
     EXPECT_EQ(made.words, right.words);
     EXPECT_EQ(kernel->not_compiled(block), "");
   }
+}
+
+/// What the library of LLVM exports that is loaded.
+void* library_symbol(const char* name) {
+  std::string problem;
+  const interpreter::llvm::Api* api = interpreter::llvm::load_api(problem);
+  void* library = api ? dlopen(api->file.c_str(), RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  return library ? dlsym(library, name) : nullptr;
+}
+
+/// Initialises LLVM's part for a processor of that name.
+bool initialise(const std::string& target) {
+  for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
+    void* symbol = library_symbol(("LLVMInitialize" + target + part).c_str());
+    if (!symbol) return false;
+    reinterpret_cast<void (*)()>(symbol)();
+  }
+  return true;
 }
 
 /// By the name of a processor among LLVM's; empty: this machine's.
@@ -126,7 +194,28 @@ class Compiled : public testing::TestWithParam<const char*> {
   void TearDown() override { interpreter::llvm::compile_for(""); }
 };
 
-TEST_P(Compiled, LanesGoDifferentWays) {
+/// Kernels that only store words: on AArch64, too.
+class Anywhere : public Compiled {
+ protected:
+  void SetUp() override {
+    if (std::string_view(GetParam()) != kArm) return Compiled::SetUp();
+    if (const std::string problem = InterpretedKernel::no_compiler(); !problem.empty())
+      GTEST_SKIP() << problem;
+    if (!Emulator::missing().empty()) GTEST_SKIP() << Emulator::missing();
+    if (!initialise("AArch64")) GTEST_SKIP() << "this libLLVM does not compile for AArch64";
+    interpreter::llvm::compile_for(kArm, "aarch64-linux-gnu");
+    g_on_arm = true;
+  }
+  void TearDown() override {
+    g_on_arm = false;
+    Compiled::TearDown();
+  }
+
+ public:
+  static constexpr const char* kArm = "cortex-a72";
+};
+
+TEST_P(Anywhere, LanesGoDifferentWays) {
   expect_equal(
       "and.b32 %r12, %r10, 31;\nmov.u32 %r13, 0;\n"
       "again:\nsetp.ge.u32 %p0, %r13, %r12;\n@%p0 bra over;\nadd.u32 %r13, %r13, 1;\n"
@@ -151,7 +240,7 @@ TEST_P(Compiled, LanesGoDifferentWays) {
       "one:\nxor.b32 %r11, %r11, %r10;\nbra over;\ntwo:\nnot.b32 %r11, %r10;\nover:");
 }
 
-TEST_P(Compiled, AddressesFollowEachOtherOrNot) {
+TEST_P(Anywhere, AddressesFollowEachOtherOrNot) {
   expect_equal(
       "rem.u32 %r12, %r10, %r0;\nmul.wide.u32 %d4, %r12, 8;\nadd.u64 %d4, %d1, %d4;\n"
       "ld.global.u32 %r11, [%d4+4];\nld.global.u8 %r13, [%d3+1];\nld.global.u16 %r14, [%d4+2];\n"
@@ -162,7 +251,7 @@ TEST_P(Compiled, AddressesFollowEachOtherOrNot) {
       "@%p0 ret;");
 }
 
-TEST_P(Compiled, ThreadsHaveMemoryOfTheirOwn) {
+TEST_P(Anywhere, ThreadsHaveMemoryOfTheirOwn) {
   expect_equal(
       "mov.u32 %r12, 0;\nfill:\nand.b32 %r13, %r12, 7;\nshl.b32 %r13, %r13, 2;\nmov.u32 %r14, "
       "mine;\n"
@@ -174,7 +263,7 @@ TEST_P(Compiled, ThreadsHaveMemoryOfTheirOwn) {
       ".local .align 8 .b8 mine[32];\n");
 }
 
-TEST_P(Compiled, BarriersAndSharedMemory) {
+TEST_P(Anywhere, BarriersAndSharedMemory) {
   expect_equal(
       "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 2;\nadd.u32 %r13, %r12, %r13;\n"
       "st.shared.u32 [%r13], %r10;\nmov.u32 %r14, 1;\nround:\nbar.sync 0;\nadd.u32 %r15, %r2, "
@@ -248,7 +337,7 @@ TEST_P(Compiled, AtomicSumsOfFloatsAreNvidias) {
 
 /// Rows of a tile: groups of lanes follow each other where not all do. Some do not run, and some
 /// lie before the tile's begin.
-TEST_P(Compiled, RowsOfATileFollowEachOther) {
+TEST_P(Anywhere, RowsOfATileFollowEachOther) {
   for (const unsigned width : {8u, 12u}) {
     const auto number = [](unsigned n) { return std::to_string(n); };
     const std::string place = "div.u32 %r13, %r2, " + number(width) + ";\nrem.u32 %r14, %r2, " +
@@ -299,7 +388,7 @@ TEST_P(Compiled, LanesWorkTogether) {
 }
 
 /// Lanes that some leave, named while the kernel runs, of segments, of members that not all are.
-TEST_P(Compiled, LanesWorkTogetherThatAreLeft) {
+TEST_P(Anywhere, LanesWorkTogetherThatAreLeft) {
   const std::string early = "setp.lt.u32 %p0, %r10, 0x30000000;\n@%p0 ret;\n";
   const std::string lanes = "and.b32 %r15, %r11, 31;\n";
   for (const std::string& start : {lanes, early + lanes}) {
@@ -320,6 +409,10 @@ TEST_P(Compiled, LanesWorkTogetherThatAreLeft) {
                  "add.u32 %r10, %r10, %r21;\nadd.u32 %r10, %r10, %r17;\n"
                  "xor.b32 %r11, %r19, %r18;");
   }
+}
+
+TEST_P(Compiled, BarriersCountThreadsThatAreLeft) {
+  const std::string early = "setp.lt.u32 %p0, %r10, 0x30000000;\n@%p0 ret;\n";
   expect_equal("mov.u32 %r12, all;\nst.shared.u32 [%r12], %r0;\nbar.sync 0;\n" + early +
                    "atom.shared.add.u32 %r13, [%r12], %r10;\nbar.sync 0;\n"
                    "ld.shared.u32 %r10, [%r12];\nsetp.gt.u32 %p1, %r11, 0x50000000;\n"
@@ -328,7 +421,7 @@ TEST_P(Compiled, LanesWorkTogetherThatAreLeft) {
 }
 
 /// Functions of the shader library, of what each lane has, and of what all have.
-TEST_P(Compiled, LanesCallTheLibrary) {
+TEST_P(Anywhere, LanesCallTheLibrary) {
   for (const std::string word : {"%r10", "%r0"})
     expect_equal("mov.b32 %f0, " + word +
                  ";\nrcp.approx.f32 %f1, %f0;\nabs.f32 %f2, %f0;\nsqrt.approx.f32 %f2, %f2;\n"
@@ -337,23 +430,6 @@ TEST_P(Compiled, LanesCallTheLibrary) {
                  "cvt.rzi.u64.f32 %d4, %f0;\ncvt.u32.u64 %r12, %d4;\nmov.b32 %r10, %f6;\n"
                  "mov.b32 %r13, %f4;\nadd.u32 %r11, %r12, %r13;");
 }
-
-class Kept : public CodeStore {
- public:
-  std::optional<std::vector<std::byte>> load(const std::string& content) override {
-    const auto known = codes.find(content);
-    if (known == codes.end()) return std::nullopt;
-    ++found;
-    return known->second;
-  }
-  void store(const std::string& content, const std::vector<std::byte>& code) override {
-    ++stored;
-    codes[content] = code;
-  }
-
-  std::map<std::string, std::vector<std::byte>> codes;
-  int found = 0, stored = 0;
-};
 
 /// As in a second process: the first launch finds what was stored, which no other kernel and no
 /// other shape of blocks does.
@@ -435,7 +511,7 @@ TEST_P(Compiled, TheProcessMayEndMeanwhile) {
 }
 
 /// Such reads alone make no loop wait: here how often it is run does not depend on them.
-TEST_P(Compiled, LoopsMayReadWhatOthersStore) {
+TEST_P(Anywhere, LoopsMayReadWhatOthersStore) {
   expect_equal(
       "mov.u32 %r12, all;\nshl.b32 %r13, %r2, 2;\nadd.u32 %r13, %r12, %r13;\n"
       "st.volatile.shared.u32 [%r13], %r10;\nmov.u32 %r14, 4;\nround:\nbar.sync 0;\n"
@@ -473,14 +549,6 @@ TEST_P(Compiled, CountsIterationsByTheInterpreter) {
       "setp.lt.u32 %p0, %r12, 50;\n@%p0 bra turn;");
   ASSERT_TRUE(kernel);
   EXPECT_GE(run(*kernel, kShapes[0], Tier::compiled, 0, 1, 1000).ending.iterations, 49u);
-}
-
-/// What the library of LLVM exports that is loaded.
-void* library_symbol(const char* name) {
-  std::string problem;
-  const interpreter::llvm::Api* api = interpreter::llvm::load_api(problem);
-  void* library = api ? dlopen(api->file.c_str(), RTLD_NOW | RTLD_NOLOAD) : nullptr;
-  return library ? dlsym(library, name) : nullptr;
 }
 
 /// For perf a line with name, address and length; for GDB an object in its list with symbol and
@@ -540,6 +608,8 @@ TEST_P(Compiled, SaysWhatTheInterpreterKeeps) {
 
 // Vectors of 16, of 8, and of 8 without fused multiplication and gathers.
 INSTANTIATE_TEST_SUITE_P(Processors, Compiled, testing::Values("", "haswell", "x86-64"));
+INSTANTIATE_TEST_SUITE_P(Processors, Anywhere,
+                         testing::Values("", "haswell", "x86-64", Anywhere::kArm));
 
 }  // namespace
 }  // namespace ptx2spv::tests

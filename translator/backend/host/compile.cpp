@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostOperations = 20'000;
 
 std::mutex g_mutex;
-std::string g_processor;  ///< compile_for()
+std::string g_processor, g_triple;  ///< compile_for()
 
 struct Needs {
   bool warps = false, barriers = false;
@@ -70,7 +70,9 @@ class Compiler {
   Compiler& operator=(const Compiler&) = delete;
 
   bool machine(std::string& problem) {
-    char* triple = l_.GetDefaultTargetTriple();
+    char* usual = l_.GetDefaultTargetTriple();
+    std::string triple = usual;
+    l_.DisposeMessage(usual);
     char* own = l_.GetHostCPUName();
     std::string cpu = own;
     l_.DisposeMessage(own);
@@ -83,27 +85,30 @@ class Compiler {
         cpu = g_processor;
         features_.clear();
       }
+      foreign_ = !g_triple.empty();
+      if (foreign_) triple = g_triple;
     }
     processor_ = fmt::format("{} {} {} {}", l_.version, triple, cpu, features_);
     LLVMTargetRef target = nullptr;
     char* error = nullptr;
-    if (l_.GetTargetFromTriple(triple, &target, &error)) {
+    if (l_.GetTargetFromTriple(triple.c_str(), &target, &error)) {
       problem = error;
       l_.DisposeMessage(error);
     } else {
       // Default optimisation, position-independent code, the code model of its JIT.
-      machine_ = l_.CreateTargetMachine(target, triple, cpu.c_str(), features_.c_str(), 2, 2, 1);
+      machine_ =
+          l_.CreateTargetMachine(target, triple.c_str(), cpu.c_str(), features_.c_str(), 2, 2, 1);
       data_ = l_.CreateTargetDataLayout(machine_);
       module_ = l_.ModuleCreateWithNameInContext("ptx2spv", context_);
-      l_.SetTarget(module_, triple);
+      l_.SetTarget(module_, triple.c_str());
       l_.SetModuleDataLayout(module_, data_);
     }
-    l_.DisposeMessage(triple);
     return machine_ != nullptr;
   }
 
   const std::string& features() const { return features_; }
   const std::string& processor() const { return processor_; }
+  bool foreign() const { return foreign_; }
 
   LLVMMemoryBufferRef buffer(std::span<const std::byte> object) {
     return l_.CreateMemoryBufferWithMemoryRangeCopy(reinterpret_cast<const char*>(object.data()),
@@ -188,6 +193,7 @@ class Compiler {
   LLVMTargetMachineRef machine_ = nullptr;
   LLVMTargetDataRef data_ = nullptr;
   std::string features_, processor_;
+  bool foreign_ = false;  ///< for another machine
 };
 
 }  // namespace
@@ -209,9 +215,10 @@ std::string too_much(const ir::Function& function, const Needs& needs) {
 
 }  // namespace
 
-void compile_for(std::string processor) {
+void compile_for(std::string processor, std::string triple) {
   const std::lock_guard lock(g_mutex);
   g_processor = std::move(processor);
+  g_triple = std::move(triple);
 }
 
 std::string refusal(const Program& program, bool rows) {
@@ -246,6 +253,11 @@ std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore
     object = compiler.object(problem);
     if (!object) return nullptr;
     if (store) store->store(content, compiler.bytes(object));
+  }
+  if (compiler.foreign()) {
+    api->DisposeMemoryBuffer(object);
+    problem = "the code is another machine's";
+    return nullptr;
   }
   auto code = std::make_shared<Code>();
   std::uint64_t address = 0;

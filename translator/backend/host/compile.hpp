@@ -37,7 +37,8 @@ std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore
                                     bool stored, std::string& problem);
 
 /// For tests: what is compiled from now on is for the processor of that name among LLVM's, which
-/// this machine's has to include; empty: for this machine's.
-void compile_for(std::string processor);
+/// this machine's has to include; empty: for this machine's. With the triple of another machine it
+/// is stored, and compile() gives no code.
+void compile_for(std::string processor, std::string triple = {});
 
 }  // namespace ptx2spv::interpreter::llvm

@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <new>
 
-// Saves what a call keeps, changes the stack, and goes on there.
+// Saves what a call keeps, changes the stack, and goes on there. The names are global: of a local
+// one AArch64's assembler gives the address of its section.
 #if defined(__x86_64__)
 asm(R"(
 .text
+.globl ptx2spv_switch_stack
+.hidden ptx2spv_switch_stack
 .type ptx2spv_switch_stack, @function
 ptx2spv_switch_stack:
   push %rbp
@@ -27,6 +30,8 @@ ptx2spv_switch_stack:
   pop %rbp
   ret
 .size ptx2spv_switch_stack, .-ptx2spv_switch_stack
+.globl ptx2spv_start_fiber
+.hidden ptx2spv_start_fiber
 .type ptx2spv_start_fiber, @function
 ptx2spv_start_fiber:
   mov %r12, %rdi
@@ -38,6 +43,8 @@ ptx2spv_start_fiber:
 #elif defined(__aarch64__)
 asm(R"(
 .text
+.globl ptx2spv_switch_stack
+.hidden ptx2spv_switch_stack
 .type ptx2spv_switch_stack, %function
 ptx2spv_switch_stack:
   sub sp, sp, #160
@@ -67,6 +74,8 @@ ptx2spv_switch_stack:
   add sp, sp, #160
   ret
 .size ptx2spv_switch_stack, .-ptx2spv_switch_stack
+.globl ptx2spv_start_fiber
+.hidden ptx2spv_start_fiber
 .type ptx2spv_start_fiber, %function
 ptx2spv_start_fiber:
   mov x0, x19

@@ -175,8 +175,8 @@ bool Shape::keeps_phis(BlockId from, BlockId to) const {
   return std::ranges::count(f_.blocks[to].preds, from) > 1;
 }
 
-/// Whether the way through a loop may depend on what it reads of another thread's. Machine code runs
-/// one warp after the other, so that store may never come.
+/// Whether the way through a loop may depend on what it reads of another thread's. Machine code
+/// runs one warp after the other, so that store may never come.
 bool Shape::may_wait() const {
   std::vector<bool> reads(nest_.loops.size(), false);  // of outermost loops
   const auto outermost = [&](BlockId b) {
