@@ -129,7 +129,8 @@ TEST(PtxexecLog, NamesTheErrorsOfTheDriverInterface) {
   expect_log(made, "CUDA_ERROR", "CUDA_SUCCESS");
 }
 
-TEST(CudaImages, PtxForAnotherCapabilityIsNamed) {
+// What there is runs, unless the user has said what devices are.
+TEST(CudaImages, PtxForNewerCapabilitiesAloneRuns) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   for (const char* arch : {"90", "90a"}) {
     std::string made;
@@ -139,11 +140,40 @@ TEST(CudaImages, PtxForAnotherCapabilityIsNamed) {
                          kHere + "programs/image.cu"},
                         {kHere + "programs/image.cu"}, made));
     const ProcessResult result = execute({made});
-    EXPECT_EQ(result.out, "cudaErrorNoKernelImageForDevice\n");
-    EXPECT_NE(result.error.find("--compute-capability 9.0"), std::string::npos) << result.error;
+    EXPECT_EQ(result.out, "cudaSuccess\n");
+    const auto at = result.error.find("--compute-capability 9.0");
+    EXPECT_NE(at, std::string::npos) << result.error;
+    EXPECT_EQ(result.error.find("--compute-capability", at + 1), std::string::npos);
     EXPECT_NE(result.error.find(std::string("sm_") + arch), std::string::npos) << result.error;
-    EXPECT_EQ(execute({"--compute-capability", "9.0", made}).out, "cudaSuccess\n");
+    for (const std::vector<std::string>& older :
+         {std::vector<std::string>{"--compute-capability", "7.5", made}, {"--as=t4", made}}) {
+      const ProcessResult refused = execute(older);
+      EXPECT_EQ(refused.out, "cudaErrorNoKernelImageForDevice\n");
+      EXPECT_NE(refused.error.find("--compute-capability 9.0"), std::string::npos) << refused.error;
+    }
+    for (const std::vector<std::string>& same :
+         {std::vector<std::string>{"--compute-capability", "9.0", made}, {"--as=h100", made}}) {
+      const ProcessResult accepted = execute(same);
+      EXPECT_EQ(accepted.out, "cudaSuccess\n");
+      EXPECT_EQ(accepted.error, "");
+    }
   }
+}
+
+TEST(Ptxexec, DevicesSayThatTheyAreAPart) {
+  std::string program;
+  ASSERT_TRUE(compile_c("part", program));
+  EXPECT_EQ(execute({"--as", "h100", program}).out,
+            "NVIDIA H100 80GB HBM3, 81559 MiB 132 9 0 52428800 1980000 2619000 5120 2048 32 233472 "
+            "232448 1024\n");
+  EXPECT_EQ(execute({"--as=t4", program}).out,
+            "Tesla T4, 15360 MiB 40 7 5 4194304 1590000 5001000 256 1024 16 65536 65536 0\n");
+  EXPECT_EQ(execute({"--compute-capability=8.0", "--as=rtx4090", program}).out.substr(0, 48),
+            "NVIDIA GeForce RTX 4090, 24564 MiB 128 8 0 75497");
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "--as=h1000", program}).exit_code, 2);
+  const ProcessResult unknown = execute({program}, {"PTX2SPV_CUDA_AS=h1000"});
+  EXPECT_NE(unknown.error.find("there is no part 'h1000'"), std::string::npos) << unknown.error;
+  EXPECT_EQ(unknown.out, execute({program}).out);
 }
 
 }  // namespace

@@ -92,6 +92,11 @@ std::string checks_problem(const ParsedOption& option) {
 std::string choice_problem(const ParsedOption& option) {
   return choice_of(option) ? "" : wrong_choice(option);
 }
+#define PART(word, ...) "," #word
+constexpr std::string_view kParts =
+#include "src/cuda/parts.def"
+    ;
+#undef PART
 template <auto low, auto high>
 std::string number_problem(const ParsedOption& option) {
   decltype(high) number{};
@@ -146,6 +151,10 @@ constexpr Option kOptions[] = {
      "the devices that it sees, separated by commas; one named twice is two devices"},
     {set_variable<"PTX2SPV_CUDA_ARCH", compute_capability_problem>, 0, "compute-capability", "X.Y",
      "what devices report, which decides which PTX of a program is chosen; 7.5 when not given"},
+    {set_variable<"PTX2SPV_CUDA_AS", choice_problem>, 0, "as", "PART",
+     "what devices say they are: name, compute capability, memory, multiprocessors, caches and "
+     "clocks of that part of NVIDIA's; what they are when not given",
+     kParts.substr(1)},
     {set_variable<"PTX2SPV_CUDA_FP", choice_problem>, 0, "fp", "POLICY",
      "exact (the default): results equal NVIDIA's; fast: the device's own float operations",
      "exact,fast"},
@@ -205,7 +214,8 @@ constexpr Tool kTool = {
     kOptions,
     kExitCodes,
     "Every option stands for an environment variable, which the program's own children inherit: "
-    "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_FP, PTX2SPV_DEBUG, "
+    "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_AS, PTX2SPV_CUDA_FP, "
+    "PTX2SPV_DEBUG, "
     "PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
     "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON, PTX2SPV_TIMEOUT and "
     "PTX2SPV_EXECUTOR.",

@@ -31,7 +31,19 @@ DeviceObject* device_at(int ordinal);
 CUresult open_device(DeviceObject& device);
 /// A CUdevice_attribute. Nothing: there is no such attribute.
 std::optional<int> device_attribute(DeviceObject& device, int attribute);
-int compute_capability();  ///< 75
+int compute_capability();     ///< 75
+bool capability_is_chosen();  ///< by the user, and not what is reported anyway
+/// What devices say they are (src/cuda/parts.def); null: what they are.
+struct Part {
+  const char* word;
+  const char* name;
+  int capability, mib, processors, threads, blocks, shared_kib, cache_kib, mhz, memory_mhz, bus,
+      double_ratio;
+};
+const Part* part();
+std::string device_name(const DeviceObject& device);
+/// Those that a cooperative launch can have at once.
+int resident_multiprocessors(const DeviceObject& device);
 std::uint64_t total_memory(const DeviceObject& device);
 /// "0000:00:00.0" with the ordinal as the bus: unique, as programs want it.
 std::string pci_bus_id(const DeviceObject& device);

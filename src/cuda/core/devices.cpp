@@ -181,10 +181,30 @@ int read_capability() {
   int value = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (value >= 20 && value <= 130) return value;
+  const int own = part() ? part()->capability : 75;
   if (!text.empty())
-    say_once(
-        fmt::format("PTX2SPV_CUDA_ARCH: '{}' is no compute capability; 7.5 is reported", text));
-  return 75;
+    say_once(fmt::format("PTX2SPV_CUDA_ARCH: '{}' is no compute capability; {}.{} is reported",
+                         text, own / 10, own % 10));
+  return own;
+}
+
+constexpr Part kParts[] = {
+#define PART(word, name, capability, mib, processors, threads, blocks, shared, cache, mhz, memory, \
+             bus, ratio, source)                                                                   \
+  {#word,  name,  capability, mib,    processors, threads, blocks,                                 \
+   shared, cache, mhz,        memory, bus,        ratio},
+#include "src/cuda/parts.def"
+#undef PART
+};
+
+const Part* read_part() {
+  const auto word = runtime::option_text(runtime::Option::cuda_as);
+  if (word.empty()) return nullptr;
+  const auto* found =
+      std::ranges::find_if(kParts, [&](const Part& each) { return each.word == word; });
+  if (found != std::end(kParts)) return found;
+  say(fmt::format("PTX2SPV_CUDA_AS: there is no part '{}'; devices say what they are", word));
+  return nullptr;
 }
 
 }  // namespace
@@ -273,7 +293,22 @@ int compute_capability() {
   return value;
 }
 
-std::uint64_t total_memory(const DeviceObject& device) { return device.info.memory_bytes; }
+bool capability_is_chosen() {
+  return part() || !runtime::option_text(runtime::Option::cuda_arch).empty();
+}
+
+const Part* part() {
+  static const Part* const value = read_part();
+  return value;
+}
+
+std::string device_name(const DeviceObject& device) {
+  return part() ? part()->name : device.info.name;
+}
+
+std::uint64_t total_memory(const DeviceObject& device) {
+  return part() ? static_cast<std::uint64_t>(part()->mib) << 20 : device.info.memory_bytes;
+}
 
 std::string pci_bus_id(const DeviceObject& device) {
   return fmt::format("0000:{:02x}:00.0", device.ordinal + 1);
@@ -282,9 +317,24 @@ std::string pci_bus_id(const DeviceObject& device) {
 namespace {
 
 /// What no Vulkan device tells: a program that asks wants a number that grids may be made of.
-int multiprocessors(const DeviceObject& device) {
+int own_multiprocessors(const DeviceObject& device) {
   if (device.info.kind != DeviceKind::cpu) return 32;
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+int multiprocessors(const DeviceObject& device) {
+  return part() ? part()->processors : own_multiprocessors(device);
+}
+
+/// Of the part that devices say they are, or `own`.
+int of_part(int Part::*value, int own) { return part() ? part()->*value : own; }
+int shared_of_processor() {
+  return part() ? part()->shared_kib << 10 : static_cast<int>(limits::kSharedOfProcessor);
+}
+/// What each block of newer parts cannot use.
+int reserved_shared() { return part() && part()->capability >= 80 ? 1024 : 0; }
+int most_shared() {
+  return part() ? shared_of_processor() - reserved_shared() : static_cast<int>(limits::kShared);
 }
 
 int shares_memory(const DeviceObject& device) {
@@ -297,6 +347,12 @@ int pageable(const DeviceObject& device) {
 }
 
 }  // namespace
+
+// All blocks of a GPU's cooperative launch have to be there at once; a CPU runs any number.
+int resident_multiprocessors(const DeviceObject& device) {
+  const int all = multiprocessors(device);
+  return device.info.kind == DeviceKind::cpu ? all : std::min(all, own_multiprocessors(device));
+}
 
 std::optional<int> device_attribute(DeviceObject& device, int attribute) {
   const bool shared = device.shared_addresses;

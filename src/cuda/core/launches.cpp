@@ -186,9 +186,7 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
   if (cooperative) {
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
     const std::uint64_t blocks = runtime::volume(config.grid);
-    const auto processors =
-        device_attribute(*stream->context->device, DeviceAttribute::MULTIPROCESSOR_COUNT)
-            .value_or(1);
+    const int processors = resident_multiprocessors(*stream->context->device);
     const int resident = occupancy(function, std::max(threads, 1), config.dynamic_shared);
     if (blocks > static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(resident))
       return fail(eCooperativeLaunchTooLarge, "not all blocks fit the device at once");
@@ -317,10 +315,19 @@ int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared)
           function_attribute(function, FunctionAttribute::MAX_THREADS_PER_BLOCK).value_or(kThreads))
     return 0;
   const std::size_t shared = function.kernel.info().shared_bytes + dynamic_shared;
-  int blocks = std::min(16, kThreads / ((threads + 31) / 32 * 32));
+  const auto of_processor = [&](int attribute) {
+    return device_attribute(*function.module->context->device, attribute).value_or(0);
+  };
+  using A = DeviceAttribute;
+  int blocks =
+      std::min(of_processor(A::MAX_BLOCKS_PER_MULTIPROCESSOR),
+               of_processor(A::MAX_THREADS_PER_MULTIPROCESSOR) / ((threads + 31) / 32 * 32));
   if (shared)
-    blocks = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(blocks),
-                                                    limits::kSharedOfProcessor / shared));
+    blocks = std::min(blocks, of_processor(A::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
+                                  static_cast<int>(std::min<std::size_t>(
+                                      shared + static_cast<std::size_t>(of_processor(
+                                                   A::RESERVED_SHARED_MEMORY_PER_BLOCK)),
+                                      1u << 30)));
   return shared > limits::kShared ? 0 : blocks;
 }
 

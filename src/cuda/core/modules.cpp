@@ -26,14 +26,25 @@ CUresult texts_of(Bytes fatbin, const std::string& file, std::vector<Image::Text
   std::string error;
   auto entries = fatbin::read(fatbin, error);
   if (!entries) return unreadable(file, error);
-  const auto runs = fatbin::ptx_for(*entries, static_cast<std::uint32_t>(compute_capability()));
+  auto runs = fatbin::ptx_for(*entries, static_cast<std::uint32_t>(compute_capability()));
+  const fatbin::Entry* least = nullptr;  // of the others
   for (const fatbin::Entry& each : *entries) {
-    const auto arch = static_cast<int>(each.arch);
     if (!each.is_ptx()) image.machine_code = true;
     if (!each.is_ptx() || std::ranges::find(runs, &each) != runs.end()) continue;
-    if (image.other && image.other <= arch) continue;
-    image.other = arch;
-    image.other_name = fatbin::arch_name(each);
+    if (!least || each.arch < least->arch) least = &each;
+  }
+  if (runs.empty() && least && !capability_is_chosen()) {
+    runs = fatbin::ptx_for(*entries, least->arch);
+    say_once(fmt::format(
+        "the program has PTX for {} and newer alone, which is run although devices report compute "
+        "capability {}.{}: with 'ptxexec --compute-capability {}.{}' (PTX2SPV_CUDA_ARCH) they "
+        "report what it was written for",
+        fatbin::arch_name(*least), compute_capability() / 10, compute_capability() % 10,
+        least->arch / 10, least->arch % 10));
+  }
+  if (least && (!image.other || static_cast<int>(least->arch) < image.other)) {
+    image.other = static_cast<int>(least->arch);
+    image.other_name = fatbin::arch_name(*least);
   }
   for (const fatbin::Entry* each : runs) {
     auto text = fatbin::unpack_ptx(*each, error);

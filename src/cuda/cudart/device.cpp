@@ -49,7 +49,7 @@ CUresult properties(cudaDeviceProp& p, int ordinal) {
   if (!device) return fail(eInvalidDevice, "no such device");
   if (CUresult code = open_device(*device); code != eSuccess) return code;
   std::memset(static_cast<void*>(&p), 0, sizeof p);
-  std::strncpy(p.name, device->info.name.c_str(), sizeof p.name - 1);
+  std::strncpy(p.name, device_name(*device).c_str(), sizeof p.name - 1);
   std::memcpy(p.uuid.bytes, device->uuid.data(), 16);
   p.totalGlobalMem = total_memory(*device);
   fill_attributes(*device, p);
@@ -181,7 +181,7 @@ CUresult cudaChooseDevice(int* ordinal, const cudaDeviceProp* wanted) {
   // As CUDA: the device that has what is named, else the first.
   *ordinal = 0;
   for (int i = 0; i < device_count(); ++i)
-    if (std::strncmp(device_at(i)->info.name.c_str(), wanted->name, sizeof wanted->name) == 0 &&
+    if (std::strncmp(device_name(*device_at(i)).c_str(), wanted->name, sizeof wanted->name) == 0 &&
         wanted->name[0]) {
       *ordinal = i;
       break;

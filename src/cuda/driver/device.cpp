@@ -75,7 +75,7 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGetName(char* name, int bytes, CUdevice ordinal) {
   if (!name || bytes <= 0) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
-    copy_text(device.info.name, name, bytes);
+    copy_text(device_name(device), name, bytes);
     return eSuccess;
   });
 }
