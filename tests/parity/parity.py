@@ -9,7 +9,7 @@ ptx2spv_class.member, ptx2spv_class_member or PTX2SPV_CLASS_MEMBER. The table ha
   Class::member = C name, C name   Class::* stands for all members without a line of their own
   Class::member ! reason           C has none
 
-A C name is a function, an enumerator, or `struct.field` of ptx2spv.h or vulkan.h. A member without
+A C name is a function, an enumerator, or `struct.field` of ptx2spv.h, vulkan.h or gl.h. A member without
 a C name, a line without a member, a line that says what follows anyway, and a C name that does not
 exist end the check with an error.
 """
@@ -22,15 +22,17 @@ CPP = {
     "src/include/ptx2spv/runtime.hpp": "The runtime (`runtime.hpp`)",
     "src/include/ptx2spv/result.hpp": "Errors and traps (`result.hpp`)",
     "src/include/ptx2spv/vulkan.hpp": "An application's own Vulkan (`vulkan.hpp`)",
+    "src/include/ptx2spv/gl.hpp": "An application's own OpenGL (`gl.hpp`)",
     "translator/include/ptx2spv/translator.hpp": "The translator (`translator.hpp`)",
 }
-C = ["src/include/ptx2spv/ptx2spv.h", "src/include/ptx2spv/vulkan.h"]
+C = ["src/include/ptx2spv/ptx2spv.h", "src/include/ptx2spv/vulkan.h", "src/include/ptx2spv/gl.h"]
 TABLE = "tests/parity/counterparts.txt"
 HEAD = """\
 # The C interface beside the C++ one
 
 `<ptx2spv/ptx2spv.h>` is the runtime and the translator for C and for bindings of other languages.
-`<ptx2spv/vulkan.h>` adds what an application shares with its own Vulkan; it includes Vulkan's
+`<ptx2spv/gl.h>` and `<ptx2spv/vulkan.h>` add what an application shares with its own OpenGL and
+Vulkan; the latter includes Vulkan's
 headers (Debian: `libvulkan-dev`). [runtime.md](../user/runtime.md#from-c) shows a first program.
 
 The table lists each public part of the C++ headers with its counterpart in C. Three rules apply

@@ -39,13 +39,21 @@ CUresult find_mapped(CUgraphicsResource handle, bool image, GraphicsObject*& obj
   return eSuccess;
 }
 
+CUresult begin(std::optional<gl::Calls>& calls) { return gl_code(gl::Calls::begin(calls)); }
+
 /// A scope of OpenGL's calls, in a context that has the object.
 CUresult enter_gl(const GraphicsObject& object, std::optional<gl::Calls>& calls) {
-  if (CUresult code = calls ? eSuccess : gl::Calls::begin(calls); code != eSuccess) return code;
+  if (CUresult code = calls ? eSuccess : begin(calls); code != eSuccess) return code;
   return calls->knows(object.mark)
              ? eSuccess
              : fail(eInvalidGraphicsContext,
                     "the current OpenGL context does not have " + name_of(object));
+}
+
+/// CUDA has no other answer where it does not take an image.
+CUresult describe(gl::Calls& calls, unsigned name, unsigned target, gl::Image& image) {
+  const CUresult code = gl_code(calls.describe(name, target, image));
+  return code == eOperatingSystem ? eInvalidValue : code;
 }
 
 CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<GraphicsObject> object,
@@ -62,13 +70,10 @@ CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<Graph
 bool unchanged(gl::Calls& calls, const GraphicsObject& object) {
   if (object.bytes) {
     std::size_t bytes = 0;
-    return calls.buffer_bytes(object.name, bytes) == eSuccess && bytes == object.bytes;
+    return calls.buffer_bytes(object.name, bytes) && bytes == object.bytes;
   }
   gl::Image now;
-  const gl::Image& then = object.image;
-  return calls.describe(object.name, then.target, now) == eSuccess && now.width == then.width &&
-         now.height == then.height && now.depth == then.depth && now.levels == then.levels &&
-         now.format.internal == then.format.internal;
+  return calls.describe(object.name, object.image.target, now) && now == object.image;
 }
 
 CUresult check_unchanged(gl::Calls& calls, const GraphicsObject& object) {
@@ -116,11 +121,11 @@ CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsig
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   std::lock_guard lock(resources().mutex);
   std::optional<gl::Calls> calls;
-  if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
+  if (CUresult code = begin(calls); code != eSuccess) return code;
   auto object = std::make_shared<GraphicsObject>();
   object->name = name;
   object->flags = flags;
-  CUresult code = calls->buffer_bytes(name, object->bytes);
+  CUresult code = gl_code(calls->buffer_bytes(name, object->bytes));
   if (code == eSuccess) code = make_copy(context, *calls, *object);
   return code == eSuccess ? publish(context, *calls, std::move(object), made) : code;
 }
@@ -134,11 +139,11 @@ CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsign
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
   std::lock_guard lock(resources().mutex);
   std::optional<gl::Calls> calls;
-  if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
+  if (CUresult code = begin(calls); code != eSuccess) return code;
   auto object = std::make_shared<GraphicsObject>();
   object->name = name;
   object->flags = flags;
-  CUresult code = calls->describe(name, target, object->image);
+  CUresult code = describe(*calls, name, target, object->image);
   if (code == eSuccess && (flags & kGather) && object->image.deep())
     code = fail(eInvalidValue, "gathers are of two dimensions");
   if (code == eSuccess) code = make_copy(context, *calls, *object);
@@ -275,7 +280,7 @@ CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsi
   if (!count || !ordinals || which < kAll || which > kNextFrame)
     return fail(eInvalidValue, "no such list of devices");
   std::optional<gl::Calls> calls;
-  if (CUresult code = gl::Calls::begin(calls); code != eSuccess) return code;
+  if (CUresult code = begin(calls); code != eSuccess) return code;
   // Every device shares objects, by copies; the one that draws is the nearest.
   int nearest = context.device->ordinal;
   if (const auto uuid = calls->device_uuid())
@@ -288,7 +293,7 @@ CUresult gl_devices(ContextObject& context, unsigned* count, int* ordinals, unsi
 
 CUresult gl_current() {
   std::optional<gl::Calls> calls;
-  return gl::Calls::begin(calls);
+  return begin(calls);
 }
 
 CUgraphicsResource resource_of(unsigned buffer) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "src/cuda/core/core.hpp"
-#include "src/cuda/core/gl.hpp"
+#include "src/opengl/sharing.hpp"
 
 namespace ptx2spv::cuda {
+
+namespace gl = opengl;
 
 /// An OpenGL buffer, texture or renderbuffer. Its bytes are copied to memory of the device's when
 /// it is mapped, and back: on the device, where OpenGL can import that memory, else through the
@@ -22,8 +24,7 @@ struct GraphicsObject {
   std::shared_ptr<Allocation> memory;
   gl::Image image;
   std::shared_ptr<MipmapObject> mipmap;
-  gl::Imported imported;          ///< the device's memory in OpenGL
-  std::vector<std::byte> texels;  ///< on their way, as many as the largest level has
+  gl::Sharing sharing;
   /// What the program asked for in this mapping: the mipmapped array, or layers of it.
   bool whole = false, parts = false;
   /// Layers that the program has as arrays of their own, by level. They last, since texture and
@@ -49,12 +50,8 @@ void drop(gl::Calls* calls, GraphicsObject& object, const char* what);
 void drop_layers(GraphicsObject& object, const std::string& why);
 CUresult read_in(gl::Calls& calls, GraphicsObject& object);
 CUresult write_back(gl::Calls& calls, GraphicsObject& object);
-// graphics_sharing.cpp: memory that OpenGL has, too, where it can.
-void share_memory(ContextObject& context, gl::Calls& calls, GraphicsObject& object,
-                  std::optional<Buffer>& made);
-/// As Array::create, for create_mipmap.
-Result<Array> share_array(ContextObject& context, gl::Calls& calls, GraphicsObject& object,
-                          const ArrayDesc& desc);
+/// The code of OpenGL's answer.
+CUresult gl_code(const Status& status);
 CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made);
 
 // Both interfaces' functions.

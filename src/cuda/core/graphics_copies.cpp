@@ -16,6 +16,20 @@ std::string name_of(const GraphicsObject& object) {
 
 namespace {
 
+/// The drivers' number of it.
+CUarray_format format_of(abi::SurfaceFormat format) {
+  switch (format) {
+    case abi::SurfaceFormat::u8: return kUnsignedInt8;
+    case abi::SurfaceFormat::u16: return kUnsignedInt16;
+    case abi::SurfaceFormat::u32: return kUnsignedInt32;
+    case abi::SurfaceFormat::s8: return kSignedInt8;
+    case abi::SurfaceFormat::s16: return kSignedInt16;
+    case abi::SurfaceFormat::s32: return kSignedInt32;
+    case abi::SurfaceFormat::f16: return kHalf;
+    default: return kFloat;
+  }
+}
+
 CUresult done(const Status& status) { return status ? eSuccess : report(status.error()); }
 
 /// Of nobody else's bytes, or of none where reads before a write are looked for.
@@ -23,14 +37,16 @@ bool begins_empty(const ContextObject& context, const GraphicsObject& object) {
   return !(kernels_are_checked(context) && !object.reads());
 }
 
+void tell_sharing(const GraphicsObject& object) {
+  const std::string& why = object.sharing.why;
+  note(name_of(object) + (why.empty() ? " is copied on the device, by memory that OpenGL imports"
+                                      : " is copied through the host: " + why));
+}
+
 CUresult make_memory(ContextObject& context, gl::Calls& calls, GraphicsObject& object) {
-  std::optional<Buffer> buffer;
-  share_memory(context, calls, object, buffer);
-  if (!buffer) {
-    auto made = Buffer::create(context.gpu(), object.bytes, BufferMemory::device);
-    if (!made) return report(made.error());
-    buffer = std::move(*made);
-  }
+  auto buffer = gl::make_buffer(calls, context.gpu(), object.bytes, object.sharing);
+  tell_sharing(object);
+  if (!buffer) return report(buffer.error());
   if (begins_empty(context, object))
     if (CUresult code = done(buffer->fill(0, buffer->size(), 0)); code != eSuccess) return code;
   auto memory = std::make_shared<Allocation>();
@@ -50,7 +66,7 @@ CUDA_ARRAY3D_DESCRIPTOR array_of(const gl::Image& image, unsigned flags) {
   desc.Width = image.width;
   desc.Height = image.height;
   desc.Depth = image.layered() || image.target == gl::kTexture3D ? image.depth : 0;
-  desc.Format = image.format.format;
+  desc.Format = format_of(image.format.format);
   desc.NumChannels = image.format.channels;
   if (image.target == gl::kTexture2DArray) desc.Flags |= kArrayLayered;
   if (image.target == gl::kTextureCube) desc.Flags |= kArrayCubemap;
@@ -62,10 +78,11 @@ CUDA_ARRAY3D_DESCRIPTOR array_of(const gl::Image& image, unsigned flags) {
 CUresult make_arrays(ContextObject& context, gl::Calls& calls, GraphicsObject& object) {
   CUmipmappedArray made = nullptr;
   const auto maker = [&](const ArrayDesc& desc) {
-    return share_array(context, calls, object, desc);
+    return gl::make_array(calls, context.gpu(), object.image, desc, object.sharing);
   };
   CUresult code = create_mipmap(context, array_of(object.image, object.flags), object.image.levels,
                                 maker, made);
+  tell_sharing(object);
   if (code != eSuccess) return code;
   object.mipmap = tables().mipmaps.find(made);
   // No program can make such a cube map; of OpenGL's it has them.
@@ -98,6 +115,19 @@ CUresult copy_layer(GraphicsObject& object, unsigned layer, unsigned level, Arra
 
 }  // namespace
 
+CUresult gl_code(const Status& status) {
+  if (status) return eSuccess;
+  const std::string& text = status.error().text;
+  switch (status.error().code) {
+    case ErrorCode::no_device: return fail(eInvalidGraphicsContext, text);
+    case ErrorCode::not_found: return fail(eInvalidResourceHandle, text);
+    case ErrorCode::invalid_argument: return fail(eInvalidValue, text);
+    case ErrorCode::unsupported: say_once(text); return fail(eOperatingSystem, text);
+    case ErrorCode::internal: return fail(eUnknown, text);
+    default: return report(status.error());
+  }
+}
+
 CUresult make_copy(ContextObject& context, gl::Calls& calls, GraphicsObject& object) {
   if (object.bytes) return object.memory ? eSuccess : make_memory(context, calls, object);
   return object.mipmap ? eSuccess : make_arrays(context, calls, object);
@@ -112,7 +142,7 @@ void drop_layers(GraphicsObject& object, const std::string& why) {
 }
 
 void drop(gl::Calls* calls, GraphicsObject& object, const char* what) {
-  if (calls && object.imported.name) calls->release(object.imported);
+  if (calls && object.sharing.imported.name) calls->release(object.sharing.imported);
   const std::string why = fmt::format("{} was {}", name_of(object), what);
   if (object.memory) {
     bury_objects_over(*object.memory);
@@ -128,75 +158,23 @@ void drop(gl::Calls* calls, GraphicsObject& object, const char* what) {
   object.mipmap = nullptr;
 }
 
-namespace {
-
-// Through the host, level by level.
-CUresult read_levels(gl::Calls& calls, GraphicsObject& object) {
-  object.texels.resize(object.image.level_bytes(0));
-  for (unsigned level = 0; level < object.image.levels; ++level) {
-    const std::span<std::byte> texels =
-        std::span(object.texels).first(object.image.level_bytes(level));
-    CUresult code = calls.read(object.image, level, texels.data());
-    if (code == eSuccess) code = done(object.mipmap->array.upload(texels, level));
-    if (code != eSuccess) return code;
-  }
-  return eSuccess;
-}
-CUresult write_levels(gl::Calls& calls, GraphicsObject& object) {
-  object.texels.resize(object.image.level_bytes(0));
-  for (unsigned level = 0; level < object.image.levels; ++level) {
-    const std::span<std::byte> texels =
-        std::span(object.texels).first(object.image.level_bytes(level));
-    CUresult code = done(object.mipmap->array.download(texels, level));
-    if (code == eSuccess) code = calls.write(object.image, level, texels.data());
-    if (code != eSuccess) return code;
-  }
-  return eSuccess;
-}
-
-}  // namespace
-
 CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
-  const gl::Imported& imported = object.imported;
-  if (object.memory) {
-    if (imported.name) return calls.copy_buffer(object.name, imported.name, object.bytes);
-    Buffer& buffer = *object.memory->buffer;
-    std::byte* mapped = buffer.mapped();
-    // Writes that the runtime does not see are none where it looks for what was written.
-    if (mapped && !kernels_are_checked(*object.context))
-      return calls.read(object.name, mapped, object.bytes);
-    object.texels.resize(object.bytes);
-    CUresult code = calls.read(object.name, object.texels.data(), object.texels.size());
-    return code == eSuccess ? done(buffer.upload(0, object.texels)) : code;
-  }
-  // OpenGL copies no texture that its filter makes incomplete, which the host reads all the same.
-  if (!imported.name || calls.copy_image(object.image, imported.image) != eSuccess)
-    if (CUresult code = read_levels(calls, object); code != eSuccess) return code;
+  if (object.memory)
+    return gl_code(gl::read_in(calls, object.name, *object.memory->buffer, object.sharing));
+  CUresult code = gl_code(gl::read_in(calls, object.image, object.mipmap->array, object.sharing));
   for (const auto& [where, each] : object.layers)
-    if (CUresult code = copy_layer(object, where.second, where.first, each->array, false);
-        code != eSuccess)
-      return code;
-  return eSuccess;
+    if (code == eSuccess) code = copy_layer(object, where.second, where.first, each->array, false);
+  return code;
 }
 
 CUresult write_back(gl::Calls& calls, GraphicsObject& object) {
-  const gl::Imported& imported = object.imported;
-  if (object.memory) {
-    if (imported.name) return calls.copy_buffer(imported.name, object.name, object.bytes);
-    const Buffer& buffer = *object.memory->buffer;
-    if (const std::byte* mapped = buffer.mapped())
-      return calls.write(object.name, mapped, object.bytes);
-    object.texels.resize(object.bytes);
-    CUresult code = done(buffer.download(0, object.texels));
-    return code == eSuccess ? calls.write(object.name, object.texels.data(), object.texels.size())
-                            : code;
-  }
+  if (object.memory)
+    return gl_code(gl::write_back(calls, object.name, *object.memory->buffer, object.sharing));
   for (const auto& [where, each] : object.layers)
     if (CUresult code = copy_layer(object, where.second, where.first, each->array, true);
         code != eSuccess)
       return code;
-  if (imported.name && calls.copy_image(imported.image, object.image) == eSuccess) return eSuccess;
-  return write_levels(calls, object);
+  return gl_code(gl::write_back(calls, object.image, object.mipmap->array, object.sharing));
 }
 
 CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made) {

@@ -1,8 +1,9 @@
-#include "src/cuda/core/gl.hpp"
+#include "src/opengl/calls.hpp"
 
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -10,10 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/gl_bound.hpp"
-#include "src/cuda/core/log.hpp"
+#include "src/opengl/bound.hpp"
 
-namespace ptx2spv::cuda::gl {
+namespace ptx2spv::opengl {
 
 namespace {
 
@@ -68,16 +68,16 @@ const char* load(Address address, Functions& made) {
   return missing;
 }
 
-CUresult cannot_serve(const std::string& why) {
-  say_once("the current OpenGL context cannot share its objects: " + why);
-  return fail(eOperatingSystem, why);
+Status cannot_serve(const std::string& why) {
+  return refuse(ErrorCode::unsupported,
+                "the current OpenGL context cannot share its objects: " + why);
 }
 
 }  // namespace
 
-CUresult Calls::begin(std::optional<Calls>& made) {
+Status Calls::begin(std::optional<Calls>& made) {
   const Address address = current_library();
-  if (!address) return fail(eInvalidGraphicsContext, "no OpenGL context is current to the thread");
+  if (!address) return refuse(ErrorCode::no_device, "no OpenGL context is current to the thread");
   // Contexts of one library share its functions, but for what they answer.
   thread_local Address loaded = nullptr;
   thread_local Functions functions;
@@ -88,14 +88,14 @@ CUresult Calls::begin(std::optional<Calls>& made) {
     loaded = address;
   }
   const char* version = functions.GetString(kVersionName);
-  if (!version) return fail(eInvalidGraphicsContext, "the OpenGL context does not answer");
+  if (!version) return refuse(ErrorCode::no_device, "the OpenGL context does not answer");
   char* rest = nullptr;
   const long major = std::strtol(version, &rest, 10);
   const long minor = *rest == '.' ? std::strtol(rest + 1, nullptr, 10) : 0;
   if (major * 10 + minor < 33)
     return cannot_serve(fmt::format("it is of version '{}', and 3.3 of OpenGL is needed", version));
   made.emplace(functions);
-  return eSuccess;
+  return {};
 }
 
 Calls::Calls(const Functions& functions) : gl_(functions), pending_(functions.GetError()) {}
@@ -114,15 +114,16 @@ Calls::~Calls() {
       gl_.UnmapBuffer(kCopyRead);
       return;
     }
-    default: say_once(fmt::format("the program's pending OpenGL error {:#x} is lost", pending_));
+    default:
+      std::fprintf(stderr, "ptx2spv: the program's pending OpenGL error %#x is lost\n", pending_);
   }
 }
 
-CUresult Calls::check(const char* what) {
+Status Calls::check(const char* what) {
   const Enum error = gl_.GetError();
-  if (!error) return eSuccess;
-  if (error == kOutOfMemory) return fail(eMemoryAllocation, "OpenGL has no memory left");
-  return fail(eUnknown, fmt::format("OpenGL cannot {}: error {:#x}", what, error));
+  if (!error) return {};
+  if (error == kOutOfMemory) return refuse(ErrorCode::out_of_memory, "OpenGL has no memory left");
+  return refuse(ErrorCode::internal, fmt::format("OpenGL cannot {}: error {:#x}", what, error));
 }
 
 int Calls::integer(Enum name) {
@@ -159,24 +160,25 @@ bool Calls::knows(const Mark& mark) {
 }
 void Calls::forget(const Mark& mark) { gl_.DeleteSamplers(1, &mark.sampler); }
 
-CUresult Calls::buffer_bytes(unsigned name, std::size_t& bytes) {
+Status Calls::buffer_bytes(unsigned name, std::size_t& bytes) {
   if (!gl_.IsBuffer(name))
-    return fail(eInvalidResourceHandle, fmt::format("{} is no OpenGL buffer", name));
+    return refuse(ErrorCode::not_found, fmt::format("{} is no OpenGL buffer", name));
   const BoundBuffer bound(gl_, kCopyRead, name);
   std::int64_t size = 0;
   gl_.GetBufferParameteri64v(kCopyRead, kBufferSize, &size);
   bytes = static_cast<std::size_t>(size);
   return size > 0 ? check("tell the size of a buffer")
-                  : fail(eMemoryAllocation, fmt::format("OpenGL buffer {} has no memory", name));
+                  : refuse(ErrorCode::out_of_memory,
+                           fmt::format("OpenGL buffer {} has no memory", name));
 }
 
-CUresult Calls::read(unsigned buffer, std::byte* to, std::size_t bytes) {
+Status Calls::read(unsigned buffer, std::byte* to, std::size_t bytes) {
   const BoundBuffer bound(gl_, kCopyRead, buffer);
   gl_.GetBufferSubData(kCopyRead, 0, static_cast<std::ptrdiff_t>(bytes), to);
   return check("read a buffer");
 }
 
-CUresult Calls::write(unsigned buffer, const std::byte* from, std::size_t bytes) {
+Status Calls::write(unsigned buffer, const std::byte* from, std::size_t bytes) {
   const BoundBuffer bound(gl_, kCopyWrite, buffer);
   const auto size = static_cast<std::ptrdiff_t>(bytes);
   // Before OpenGL 4.4 these queries are errors and leave the values alone.
@@ -209,4 +211,4 @@ std::optional<Uuid> Calls::device_uuid() {
   return uuid;
 }
 
-}  // namespace ptx2spv::cuda::gl
+}  // namespace ptx2spv::opengl

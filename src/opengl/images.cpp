@@ -6,10 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/gl_bound.hpp"
-#include "src/cuda/core/log.hpp"
+#include "src/opengl/bound.hpp"
 
-namespace ptx2spv::cuda::gl {
+namespace ptx2spv::opengl {
 
 namespace {
 
@@ -129,7 +128,7 @@ std::size_t Image::level_bytes(unsigned level) const {
 
 /// The first levels that follow from each other: those of a texture without immutable storage may
 /// be anything.
-CUresult Calls::count_levels(Image& image) {
+Status Calls::count_levels(Image& image) {
   const Enum target = image.target == kTextureCube ? kFaces : image.target;
   int immutable = 0;
   gl_.GetTexParameteriv(image.target, kTextureImmutableLevels, &immutable);
@@ -140,7 +139,7 @@ CUresult Calls::count_levels(Image& image) {
       image.target == kTextureRectangle ? 1U : static_cast<unsigned>(std::bit_width(longest));
   if (immutable > 0) {
     image.levels = std::min(most, static_cast<unsigned>(immutable));
-    return eSuccess;
+    return {};
   }
   const auto is = [&](Enum face, unsigned level, Enum name, std::size_t expected) {
     int value = 0;
@@ -159,7 +158,7 @@ CUresult Calls::count_levels(Image& image) {
   for (image.levels = 0; image.levels < most && fits(image.levels); ++image.levels) {
   }
   return image.levels ? check("tell the levels of a texture")
-                      : fail(eInvalidValue, "the faces of the cube differ");
+                      : refuse(ErrorCode::invalid_argument, "the faces of the cube differ");
 }
 
 /// A texture is bound to no target but its own.
@@ -174,11 +173,12 @@ bool Calls::find_target(Image& image) {
   return false;
 }
 
-CUresult Calls::describe_texture(Image& image) {
+Status Calls::describe_texture(Image& image) {
   if (!gl_.IsTexture(image.name))
-    return fail(eInvalidResourceHandle, fmt::format("{} is no OpenGL texture", image.name));
+    return refuse(ErrorCode::not_found, fmt::format("{} is no OpenGL texture", image.name));
   if (!find_target(image))
-    return fail(eInvalidValue, fmt::format("OpenGL texture {} has another target", image.name));
+    return refuse(ErrorCode::invalid_argument,
+                  fmt::format("OpenGL texture {} has another target", image.name));
   const BoundTexture bound(gl_, image.target, image.name);
   const Enum face = image.target == kTextureCube ? kFaces : image.target;
   const auto value = [&](Enum name) {
@@ -190,18 +190,19 @@ CUresult Calls::describe_texture(Image& image) {
   image.height = static_cast<std::size_t>(value(kTextureHeight));
   image.depth = image.target == kTextureCube ? 6 : static_cast<std::size_t>(value(kTextureDepth));
   if (!image.width || !image.height || !image.depth)
-    return fail(eInvalidValue, fmt::format("OpenGL texture {} has no level 0", image.name));
+    return refuse(ErrorCode::invalid_argument,
+                  fmt::format("OpenGL texture {} has no level 0", image.name));
   int border = 0;
   gl_.GetTexLevelParameteriv(face, 0, kTextureBorder, &border);
   (void)gl_.GetError();  // a context without borders does not know the name
-  if (border) return fail(eInvalidValue, "CUDA takes no texture with a border");
-  CUresult code = find_format(static_cast<Enum>(value(kTextureFormat)), false, value, image.format);
-  return code == eSuccess ? count_levels(image) : code;
+  if (border) return refuse(ErrorCode::invalid_argument, "CUDA takes no texture with a border");
+  Status code = find_format(static_cast<Enum>(value(kTextureFormat)), false, value, image.format);
+  return code ? count_levels(image) : std::move(code);
 }
 
-CUresult Calls::describe_renderbuffer(Image& image) {
+Status Calls::describe_renderbuffer(Image& image) {
   if (!gl_.IsRenderbuffer(image.name))
-    return fail(eInvalidResourceHandle, fmt::format("{} is no OpenGL renderbuffer", image.name));
+    return refuse(ErrorCode::not_found, fmt::format("{} is no OpenGL renderbuffer", image.name));
   const int before = integer(kRenderbufferBinding);
   gl_.BindRenderbuffer(kRenderbuffer, image.name);
   const auto value = [&](Enum name) {
@@ -211,25 +212,26 @@ CUresult Calls::describe_renderbuffer(Image& image) {
   };
   image.width = static_cast<std::size_t>(value(kRenderbufferWidth));
   image.height = static_cast<std::size_t>(value(kRenderbufferHeight));
-  CUresult code = eSuccess;
+  Status code;
   if (!image.width || !image.height)
-    code = fail(eInvalidValue, fmt::format("OpenGL renderbuffer {} has no memory", image.name));
+    code = refuse(ErrorCode::invalid_argument,
+                  fmt::format("OpenGL renderbuffer {} has no memory", image.name));
   else if (value(kRenderbufferSamples))
-    code = fail(eInvalidValue, "CUDA takes no renderbuffer of several samples");
+    code = refuse(ErrorCode::invalid_argument, "CUDA takes no renderbuffer of several samples");
   else
     code = find_format(static_cast<Enum>(value(kRenderbufferFormat)), true, value, image.format);
   gl_.BindRenderbuffer(kRenderbuffer, static_cast<unsigned>(before));
-  if (code != eSuccess) return code;
+  if (!code) return code;
   const int version = integer(0x821b) * 10 + integer(0x821c);
   if (!gl_.CopyImageSubData || (version < 43 && !has_extension("GL_ARB_copy_image")))
-    return fail(eOperatingSystem, "a renderbuffer needs OpenGL 4.3, or GL_ARB_copy_image");
+    return refuse(ErrorCode::unsupported, "a renderbuffer needs OpenGL 4.3, or GL_ARB_copy_image");
   code = check("tell the extent of a renderbuffer");
-  return code == eSuccess ? try_renderbuffer(image.format) : code;
+  return code ? try_renderbuffer(image.format) : std::move(code);
 }
 
 /// Texels reach a renderbuffer by copies between formats that need not be the same inside: Mesa's
 /// zink changes some of luminance and alpha. A small one tells.
-CUresult Calls::try_renderbuffer(const Format& format) {
+Status Calls::try_renderbuffer(const Format& format) {
   Image image;
   image.target = kRenderbuffer;
   image.format = format;
@@ -240,22 +242,21 @@ CUresult Calls::try_renderbuffer(const Format& format) {
   gl_.RenderbufferStorage(kRenderbuffer, format.internal, 4, 4);
   std::vector<std::byte> written(image.level_bytes(0)), read_back(written.size());
   for (std::size_t i = 0; i < written.size(); ++i) written[i] = static_cast<std::byte>(i * 7 + 1);
-  CUresult code = write(image, 0, written.data());
-  if (code == eSuccess) code = read(image, 0, read_back.data());
+  Status code = write(image, 0, written.data());
+  if (code) code = read(image, 0, read_back.data());
   gl_.BindRenderbuffer(kRenderbuffer, static_cast<unsigned>(before));
   gl_.DeleteRenderbuffers(1, &image.name);
   const std::size_t texel = format.texel_bytes();
   for (std::size_t at = 0; format.three && at < written.size(); at += texel)
     std::copy_n(&read_back[at + texel / 4 * 3], texel / 4, &written[at + texel / 4 * 3]);
-  if (code != eSuccess || written == read_back) return code;
+  if (!code || written == read_back) return code;
   const std::string text =
       fmt::format("OpenGL does not keep what is copied to renderbuffers of internal format {:#06x}",
                   format.internal);
-  say_once(text);
-  return fail(eInvalidValue, text);
+  return refuse(ErrorCode::unsupported, text);
 }
 
-CUresult Calls::describe(unsigned name, Enum target, Image& image) {
+Status Calls::describe(unsigned name, Enum target, Image& image) {
   image = {};
   image.name = name;
   image.target = target;
@@ -265,7 +266,7 @@ CUresult Calls::describe(unsigned name, Enum target, Image& image) {
 
 bool takes_target(Enum target) { return target == kRenderbuffer || binding_of(target); }
 
-CUresult Calls::read(const Image& image, unsigned level, std::byte* to) {
+Status Calls::read(const Image& image, unsigned level, std::byte* to) {
   const PlainPixels plain(gl_);
   const Format& format = image.format;
   if (image.target == kRenderbuffer) {
@@ -281,7 +282,7 @@ CUresult Calls::read(const Image& image, unsigned level, std::byte* to) {
   return check("read a texture");
 }
 
-CUresult Calls::write(const Image& image, unsigned level, const std::byte* from) {
+Status Calls::write(const Image& image, unsigned level, const std::byte* from) {
   const PlainPixels plain(gl_);
   const Format& format = image.format;
   if (image.target == kRenderbuffer) {
@@ -305,4 +306,4 @@ CUresult Calls::write(const Image& image, unsigned level, const std::byte* from)
   return check("write a texture");
 }
 
-}  // namespace ptx2spv::cuda::gl
+}  // namespace ptx2spv::opengl

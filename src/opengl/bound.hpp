@@ -1,9 +1,9 @@
 // What is bound for a scope of calls, and what was bound before.
 #pragma once
 
-#include "src/cuda/core/gl.hpp"
+#include "src/opengl/calls.hpp"
 
-namespace ptx2spv::cuda::gl {
+namespace ptx2spv::opengl {
 
 inline constexpr Enum kCopyRead = 0x8f36, kCopyWrite = 0x8f37;
 
@@ -52,4 +52,4 @@ class BoundTexture {
   int before_ = 0;
 };
 
-}  // namespace ptx2spv::cuda::gl
+}  // namespace ptx2spv::opengl

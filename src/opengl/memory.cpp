@@ -1,17 +1,16 @@
 // The device's memory in OpenGL: GL_EXT_memory_object_fd.
 #include <unistd.h>
 
-#include "src/cuda/core/gl_bound.hpp"
-#include "src/cuda/core/log.hpp"
+#include "src/opengl/bound.hpp"
 
-namespace ptx2spv::cuda::gl {
+namespace ptx2spv::opengl {
 
 const char* Calls::renderer() {
   const char* name = gl_.GetString(0x1f01);
   return name ? name : "";
 }
 
-CUresult Calls::finish() {
+Status Calls::finish() {
   gl_.Finish();
   return check("end its work");
 }
@@ -27,14 +26,14 @@ const char* Calls::cannot_import(const Uuid& device, const Uuid& driver) {
   return gl_.CopyImageSubData ? nullptr : "OpenGL has no copies between images";
 }
 
-CUresult Calls::import(const Exported& from, Imported& made) {
+Status Calls::import(const Exported& from, Imported& made) {
   constexpr Enum kDedicated = 0x9581, kOpaqueFd = 0x9586;
   const int dedicated = from.dedicated;
   gl_.CreateMemoryObjectsEXT(1, &made.memory);
   gl_.MemoryObjectParameterivEXT(made.memory, kDedicated, &dedicated);
   gl_.ImportMemoryFdEXT(made.memory, from.bytes, kOpaqueFd, from.fd);
-  const CUresult code = check("import memory of the device's");
-  if (code != eSuccess) ::close(from.fd);
+  Status code = check("import memory of the device's");
+  if (!code) ::close(from.fd);
   return code;
 }
 
@@ -47,21 +46,21 @@ void Calls::release(Imported& imported) {
   imported = {};
 }
 
-CUresult Calls::import_buffer(const Exported& from, std::size_t bytes, Imported& made) {
-  CUresult code = import(from, made);
-  if (code == eSuccess) {
+Status Calls::import_buffer(const Exported& from, std::size_t bytes, Imported& made) {
+  Status code = import(from, made);
+  if (code) {
     gl_.GenBuffers(1, &made.name);
     const BoundBuffer bound(gl_, kCopyWrite, made.name);
     gl_.BufferStorageMemEXT(kCopyWrite, static_cast<std::ptrdiff_t>(bytes), made.memory, 0);
     code = check("make a buffer of the device's memory");
   }
-  if (code != eSuccess) release(made);
+  if (!code) release(made);
   return code;
 }
 
-CUresult Calls::import_image(const Exported& from, const Image& like, Imported& made) {
-  CUresult code = import(from, made);
-  if (code == eSuccess) {
+Status Calls::import_image(const Exported& from, const Image& like, Imported& made) {
+  Status code = import(from, made);
+  if (code) {
     made.image = like;
     // Vulkan knows no other images of two dimensions.
     if (like.target == kTextureRectangle || like.target == kRenderbuffer)
@@ -84,11 +83,11 @@ CUresult Calls::import_image(const Exported& from, const Image& like, Imported& 
       gl_.TexStorageMem2DEXT(target, levels, like.format.sized, width, height, made.memory, 0);
     code = check("make a texture of the device's memory");
   }
-  if (code != eSuccess) release(made);
+  if (!code) release(made);
   return code;
 }
 
-CUresult Calls::copy_buffer(unsigned from, unsigned to, std::size_t bytes) {
+Status Calls::copy_buffer(unsigned from, unsigned to, std::size_t bytes) {
   {
     const BoundBuffer read(gl_, kCopyRead, from), write(gl_, kCopyWrite, to);
     gl_.CopyBufferSubData(kCopyRead, kCopyWrite, 0, 0, static_cast<std::ptrdiff_t>(bytes));
@@ -96,7 +95,7 @@ CUresult Calls::copy_buffer(unsigned from, unsigned to, std::size_t bytes) {
   return finish();
 }
 
-CUresult Calls::copy_image(const Image& from, const Image& to) {
+Status Calls::copy_image(const Image& from, const Image& to) {
   for (unsigned level = 0; level < from.levels; ++level)
     gl_.CopyImageSubData(
         from.name, from.target, static_cast<int>(level), 0, 0, 0, to.name, to.target,
@@ -105,4 +104,4 @@ CUresult Calls::copy_image(const Image& from, const Image& to) {
   return finish();
 }
 
-}  // namespace ptx2spv::cuda::gl
+}  // namespace ptx2spv::opengl

@@ -3,12 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/gl.hpp"
-#include "src/cuda/core/log.hpp"
+#include "src/opengl/calls.hpp"
 
-namespace ptx2spv::cuda::gl {
+namespace ptx2spv::opengl {
 
 namespace {
+
+using abi::SurfaceFormat;
 
 // Transfer formats and types.
 constexpr Enum kRed = 0x1903, kRg = 0x8227, kRgba = 0x1908, kLuminance = 0x1909, kAlpha = 0x1906,
@@ -25,20 +26,15 @@ struct Family {
 };
 struct Type {
   Enum type;
-  CUarray_format format;
+  SurfaceFormat format;
   bool integer;
 };
 constexpr Type kTypes[10] = {
-    {kUnsignedByte, kUnsignedInt8, false},
-    {kUnsignedShort, kUnsignedInt16, false},
-    {kHalfFloat, kHalf, false},
-    {kFloatType, kFloat, false},
-    {kUnsignedByte, kUnsignedInt8, true},
-    {kUnsignedShort, kUnsignedInt16, true},
-    {kUnsignedInt, kUnsignedInt32, true},
-    {kByte, kSignedInt8, true},
-    {kShort, kSignedInt16, true},
-    {kInt, kSignedInt32, true},
+    {kUnsignedByte, SurfaceFormat::u8, false}, {kUnsignedShort, SurfaceFormat::u16, false},
+    {kHalfFloat, SurfaceFormat::f16, false},   {kFloatType, SurfaceFormat::f32, false},
+    {kUnsignedByte, SurfaceFormat::u8, true},  {kUnsignedShort, SurfaceFormat::u16, true},
+    {kUnsignedInt, SurfaceFormat::u32, true},  {kByte, SurfaceFormat::s8, true},
+    {kShort, SurfaceFormat::s16, true},        {kInt, SurfaceFormat::s32, true},
 };
 // 8, 16, 16F, 32F, 8UI, 16UI, 32UI, 8I, 16I, 32I.
 constexpr Family kFamilies[] = {
@@ -120,13 +116,13 @@ Format format_of(const Family& family, int type, Enum internal) {
 
 }  // namespace
 
-CUresult find_format(Enum internal, bool renderbuffer, const std::function<int(Enum)>& bits,
-                     Format& found) {
+Status find_format(Enum internal, bool renderbuffer, const std::function<int(Enum)>& bits,
+                   Format& found) {
   for (const Family& family : kFamilies)
     for (int type = 0; type < 10; ++type)
       if (family.internal[type] == internal) {
         found = format_of(family, type, internal);
-        return eSuccess;
+        return {};
       }
   for (const Other& each : kOthers) {
     if (each.internal != internal) continue;
@@ -136,12 +132,11 @@ CUresult find_format(Enum internal, bool renderbuffer, const std::function<int(E
     const auto wanted = static_cast<int>(made.texel_bytes() / made.channels * 8);
     if (bits(renderbuffer ? each.renderbuffer_bits : each.texture_bits) != wanted) break;
     found = made;
-    return eSuccess;
+    return {};
   }
   const std::string text =
       fmt::format("CUDA takes no OpenGL image of internal format {:#06x}", internal);
-  say_once(text);
-  return fail(eInvalidValue, text);
+  return refuse(ErrorCode::unsupported, text);
 }
 
 std::size_t Format::texel_bytes() const {
@@ -155,4 +150,4 @@ std::size_t Format::texel_bytes() const {
   }
 }
 
-}  // namespace ptx2spv::cuda::gl
+}  // namespace ptx2spv::opengl

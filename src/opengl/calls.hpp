@@ -8,12 +8,17 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
-#include "src/cuda/driver_types.hpp"
+#include "ptx2spv/runtime.hpp"
 
-namespace ptx2spv::cuda::gl {
+namespace ptx2spv::opengl {
 
 using Enum = unsigned;
+
+inline Status refuse(ErrorCode code, std::string text) {
+  return Error{code, std::move(text), {}, nullptr};
+}
 
 // Result, name and parameters of what is called, of OpenGL 3.3 and, in the second list, of later
 // versions, extensions and contexts of compatibility.
@@ -83,17 +88,17 @@ struct Functions {
 /// What CUDA makes of an internal format, and how its texels are read and written unchanged.
 struct Format {
   Enum internal = 0, external = 0, type = 0;
-  CUarray_format format = kUnsignedInt8;
+  abi::SurfaceFormat format = abi::SurfaceFormat::u8;
   unsigned channels = 0;
   bool three = false;  ///< the fourth channel has no meaning
   Enum sized = 0;      ///< the format of one, two or four channels with the same texels; 0: none
   std::size_t texel_bytes() const;
 };
 
-/// eInvalidValue, with the format's number, where CUDA takes no such image. `bits` tells a
+/// unsupported, with the format's number, where CUDA takes no such image. `bits` tells a
 /// parameter of it.
-CUresult find_format(Enum internal, bool renderbuffer, const std::function<int(Enum)>& bits,
-                     Format& found);
+Status find_format(Enum internal, bool renderbuffer, const std::function<int(Enum)>& bits,
+                   Format& found);
 
 /// A texture of any target, or a renderbuffer. `depth` counts the layers of an array, six faces of
 /// a cube, and the slices of a texture of three dimensions, at level 0.
@@ -109,6 +114,12 @@ struct Image {
   std::size_t height_of(unsigned level) const;
   std::size_t depth_of(unsigned level) const;
   std::size_t level_bytes(unsigned level) const;
+  /// Of the same memory.
+  bool operator==(const Image& other) const {
+    return name == other.name && target == other.target && levels == other.levels &&
+           width == other.width && height == other.height && depth == other.depth &&
+           format.internal == other.format.internal;
+  }
 };
 
 /// What only the contexts have that share their objects with the one that made it.
@@ -137,10 +148,10 @@ using Uuid = std::array<std::uint8_t, 16>;
 bool takes_target(Enum target);
 
 /// A scope of calls to the current context. Made by begin(), which fails with
-/// eInvalidGraphicsContext where none is current, and with eOperatingSystem where it cannot serve.
+/// no_device where none is current, and with unsupported where it cannot serve.
 class Calls {
  public:
-  static CUresult begin(std::optional<Calls>& made);
+  static Status begin(std::optional<Calls>& made);
   explicit Calls(const Functions& functions);
   ~Calls();
   Calls(const Calls&) = delete;
@@ -149,44 +160,44 @@ class Calls {
   Mark mark();
   bool knows(const Mark& mark);
   void forget(const Mark& mark);
-  /// eInvalidResourceHandle where there is no such buffer, eMemoryAllocation where it has none.
-  CUresult buffer_bytes(unsigned name, std::size_t& bytes);
+  /// not_found where there is no such buffer, out_of_memory where it has no memory.
+  Status buffer_bytes(unsigned name, std::size_t& bytes);
   /// Of a whole buffer.
-  CUresult read(unsigned buffer, std::byte* to, std::size_t bytes);
-  CUresult write(unsigned buffer, const std::byte* from, std::size_t bytes);
-  /// eInvalidValue, with the reason, where CUDA takes no such image. The target may be another of
-  /// CUDA's than the texture's own, which is found.
-  CUresult describe(unsigned name, Enum target, Image& image);
+  Status read(unsigned buffer, std::byte* to, std::size_t bytes);
+  Status write(unsigned buffer, const std::byte* from, std::size_t bytes);
+  /// not_found, invalid_argument or unsupported, with the reason, where CUDA takes no such image.
+  /// The target may be another of CUDA's than the texture's own, which is found.
+  Status describe(unsigned name, Enum target, Image& image);
   /// Of a whole level, without gaps.
-  CUresult read(const Image& image, unsigned level, std::byte* to);
-  CUresult write(const Image& image, unsigned level, const std::byte* from);
+  Status read(const Image& image, unsigned level, std::byte* to);
+  Status write(const Image& image, unsigned level, const std::byte* from);
   /// Of the device that draws, where the context tells.
   std::optional<Uuid> device_uuid();
 
   const char* renderer();
-  CUresult finish();  ///< waits for all that the context was given
+  Status finish();  ///< waits for all that the context was given
   /// Why the context cannot have memory of this device and driver; null: it can.
   const char* cannot_import(const Uuid& device, const Uuid& driver);
   /// They take the descriptor. Where they fail, nothing is made.
-  CUresult import_buffer(const Exported& from, std::size_t bytes, Imported& made);
-  CUresult import_image(const Exported& from, const Image& like, Imported& made);
+  Status import_buffer(const Exported& from, std::size_t bytes, Imported& made);
+  Status import_image(const Exported& from, const Image& like, Imported& made);
   void release(Imported& imported);
   /// On the device. They wait for all that the context was given.
-  CUresult copy_buffer(unsigned from, unsigned to, std::size_t bytes);
-  CUresult copy_image(const Image& from, const Image& to);
+  Status copy_buffer(unsigned from, unsigned to, std::size_t bytes);
+  Status copy_image(const Image& from, const Image& to);
 
  private:
   bool find_target(Image& image);
-  CUresult describe_texture(Image& image);
-  CUresult describe_renderbuffer(Image& image);
-  CUresult try_renderbuffer(const Format& format);
-  CUresult count_levels(Image& image);
+  Status describe_texture(Image& image);
+  Status describe_renderbuffer(Image& image);
+  Status try_renderbuffer(const Format& format);
+  Status count_levels(Image& image);
   bool has_extension(const char* name);
-  CUresult check(const char* what);
-  CUresult import(const Exported& from, Imported& made);
+  Status check(const char* what);
+  Status import(const Exported& from, Imported& made);
   int integer(Enum name);
   const Functions& gl_;
   Enum pending_ = 0;
 };
 
-}  // namespace ptx2spv::cuda::gl
+}  // namespace ptx2spv::opengl

@@ -1,0 +1,167 @@
+#include "src/opengl/sharing.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "src/array/shared_memory.hpp"
+#include "src/options.hpp"
+
+namespace ptx2spv::opengl {
+
+namespace {
+
+/// Why nothing is shared; null: it may be. `image` null: of a buffer.
+const char* cannot_share(Calls& calls, const Device& device, const Image* image) {
+  // Writes that the runtime does not see are none where it looks for what was written.
+  if (device.state()->checks) return "kernels are checked";
+  if (image) {
+    if (!image->format.sized) return "no image of Vulkan's has its format";
+    // The host's own executor takes no images, and reads of OpenGL's are one copy there, too.
+    if (device.info().kind == DeviceKind::cpu &&
+        runtime::option_text(runtime::Option::backing) != "image")
+      return "a CPU device has its arrays in memory";
+  }
+  return calls.cannot_import(device.info().uuid, runtime::driver_uuid(device));
+}
+
+std::vector<std::byte> pattern(std::size_t bytes, std::uint32_t state) {
+  std::vector<std::byte> made(bytes);
+  for (std::byte& each : made)
+    each = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
+  return made;
+}
+
+/// Whether both APIs see the other's bytes.
+bool proven(Calls& calls, unsigned name, Buffer& buffer) {
+  const std::size_t bytes = std::min<std::size_t>(buffer.size(), 4096);
+  const auto ours = pattern(bytes, 1), theirs = pattern(bytes, 2);
+  std::vector<std::byte> seen(bytes);
+  if (!buffer.upload(0, ours) || !calls.read(name, seen.data(), bytes) || seen != ours)
+    return false;
+  return calls.write(name, theirs.data(), bytes) && calls.finish() && buffer.download(0, seen) &&
+         seen == theirs;
+}
+
+bool proven(Calls& calls, const Image& image, Array& array) {
+  for (unsigned level = 0; level < image.levels; ++level) {
+    const std::size_t bytes = image.level_bytes(level);
+    const auto ours = pattern(bytes, level + 1), theirs = pattern(bytes, level + 99);
+    std::vector<std::byte> seen(bytes);
+    if (!array.upload(ours, level) || !calls.read(image, level, seen.data()) || seen != ours ||
+        !calls.write(image, level, theirs.data()) || !calls.finish() ||
+        !array.download(seen, level) || seen != theirs)
+      return false;
+  }
+  return true;
+}
+
+/// The same. A shape is looked at once.
+bool shape_proven(Calls& calls, const Image& image, Array& array) {
+  static std::mutex mutex;
+  static std::set<std::string> shapes;
+  const std::lock_guard lock(mutex);
+  const std::string shape =
+      fmt::format("{} {:x} {:x} {}x{}x{} {}", calls.renderer(), image.target, image.format.internal,
+                  image.width, image.height, image.depth, image.levels);
+  if (!shapes.contains(shape) && !proven(calls, image, array)) return false;
+  shapes.insert(shape);
+  return true;
+}
+
+template <class T>
+bool describe(const T& made, Exported& described) {
+  auto exported = vulkan::export_memory(made);
+  if (exported) described = {exported->fd, exported->bytes, exported->dedicated};
+  return static_cast<bool>(exported);
+}
+
+}  // namespace
+
+Result<Buffer> make_buffer(Calls& calls, const Device& device, std::size_t bytes,
+                           Sharing& sharing) {
+  const char* why = cannot_share(calls, device, nullptr);
+  if (!why) {
+    auto buffer = vulkan::create_exportable(device, bytes);
+    Exported from;
+    if (!buffer || !describe(*buffer, from)) {
+      why = "Vulkan exports no such memory";
+    } else if (!calls.import_buffer(from, bytes, sharing.imported)) {
+      why = "OpenGL does not import its memory";
+    } else if (!proven(calls, sharing.imported.name, *buffer)) {
+      calls.release(sharing.imported);
+      why = "OpenGL sees other bytes in its memory";
+    } else {
+      return buffer;
+    }
+  }
+  sharing.why = why;
+  sharing.checked = device.state()->checks;
+  return Buffer::create(device, bytes, BufferMemory::device);
+}
+
+Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
+                         const ArrayDesc& desc, Sharing& sharing) {
+  const char* why = cannot_share(calls, device, &image);
+  if (!why) {
+    auto array = vulkan::create_exportable(device, desc);
+    Exported from;
+    if (!array || !describe(*array, from)) {
+      why = "Vulkan exports no such image";
+    } else if (!calls.import_image(from, image, sharing.imported)) {
+      why = "OpenGL does not import its image";
+    } else if (!shape_proven(calls, sharing.imported.image, *array)) {
+      calls.release(sharing.imported);
+      why = "OpenGL sees other texels in its image";
+    } else {
+      return array;
+    }
+  }
+  sharing.why = why;
+  return Array::create(device, desc);
+}
+
+Status read_in(Calls& calls, unsigned name, Buffer& copy, Sharing& sharing) {
+  if (sharing.imported.name) return calls.copy_buffer(name, sharing.imported.name, copy.size());
+  std::byte* mapped = copy.mapped();
+  if (mapped && !sharing.checked) return calls.read(name, mapped, copy.size());
+  sharing.texels.resize(copy.size());
+  if (Status status = calls.read(name, sharing.texels.data(), copy.size()); !status) return status;
+  return copy.upload(0, sharing.texels);
+}
+
+Status write_back(Calls& calls, unsigned name, const Buffer& copy, Sharing& sharing) {
+  if (sharing.imported.name) return calls.copy_buffer(sharing.imported.name, name, copy.size());
+  if (const std::byte* mapped = copy.mapped()) return calls.write(name, mapped, copy.size());
+  sharing.texels.resize(copy.size());
+  if (Status status = copy.download(0, sharing.texels); !status) return status;
+  return calls.write(name, sharing.texels.data(), copy.size());
+}
+
+// OpenGL copies no texture that its filter makes incomplete, which the host reads all the same.
+
+Status read_in(Calls& calls, const Image& image, Array& copy, Sharing& sharing) {
+  if (sharing.imported.name && calls.copy_image(image, sharing.imported.image)) return {};
+  sharing.texels.resize(image.level_bytes(0));
+  for (unsigned level = 0; level < image.levels; ++level) {
+    const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
+    if (Status status = calls.read(image, level, texels.data()); !status) return status;
+    if (Status status = copy.upload(texels, level); !status) return status;
+  }
+  return {};
+}
+
+Status write_back(Calls& calls, const Image& image, const Array& copy, Sharing& sharing) {
+  if (sharing.imported.name && calls.copy_image(sharing.imported.image, image)) return {};
+  sharing.texels.resize(image.level_bytes(0));
+  for (unsigned level = 0; level < image.levels; ++level) {
+    const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
+    if (Status status = copy.download(texels, level); !status) return status;
+    if (Status status = calls.write(image, level, texels.data()); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace ptx2spv::opengl
