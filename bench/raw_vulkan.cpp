@@ -406,6 +406,13 @@ double RawVulkan::record_and_run_many(Work& work, int count) {
   return milliseconds_since(start);
 }
 
+PFN_vkGetInstanceProcAddr loader_of(const DeviceOptions& options) {
+  auto device = Device::open(options);
+  return device ? reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+                      vulkan_handles(*device).get_instance_proc_addr)
+                : nullptr;
+}
+
 RawVulkan::Words read_shader(const std::string& folder, const std::string& name,
                              std::string& error) {
   const std::string path = folder + "/" + name + ".spv";

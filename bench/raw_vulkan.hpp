@@ -9,7 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "ptx2spv/runtime.hpp"
+
 namespace ptx2spv::bench {
+
+/// Null without such a device. A device that gives out its handles submits each launch at once: a
+/// second one tells.
+PFN_vkGetInstanceProcAddr loader_of(const DeviceOptions& options);
 
 class RawVulkan {
  public:

@@ -132,9 +132,7 @@ bool measure_device(const Settings& settings, const std::string& select, DeviceR
   result.times = cpu ? "from submission to completion" : "by the device's timestamps";
   if (settings.backing == ArrayBacking::image) result.times += ", surfaces in images";
   RawVulkan raw;
-  if (!raw.open(reinterpret_cast<PFN_vkGetInstanceProcAddr>(
-                    vulkan_handles(*device).get_instance_proc_addr),
-                info.name))
+  if (!raw.open(loader_of(options), info.name))
     return error = "no device of hand-written Vulkan is called " + info.name, false;
 
   auto exact = load(*device, settings, FpPolicy::exact),

@@ -97,9 +97,7 @@ int run(const ParsedCommand& command) {
   auto module = Module::load_file(*device, asked.folder + "/warps.ptx");
   if (!module) return fail(module.error().text);
   RawVulkan raw;
-  if (!raw.open(reinterpret_cast<PFN_vkGetInstanceProcAddr>(
-                    vulkan_handles(*device).get_instance_proc_addr),
-                device->info().name))
+  if (!raw.open(loader_of(options), device->info().name))
     return fail("the device cannot be opened a second time");
   std::vector<std::uint32_t> words(kWords);
   for (std::uint32_t i = 0; i < kWords; ++i) words[i] = i * 2654435761u;

@@ -174,7 +174,7 @@ Status read_box(const ArrayState& array, const ArrayBox& box, std::byte* bytes) 
 Status copy_box(const ArrayState& array, const ArrayBox& box, const BufferState& buffer,
                 std::uint64_t offset, bool to_array) {
   if (buffer.buffer && reached_by_commands(array))
-    return array.device->commands.run([&](VkCommandBuffer commands) {
+    return array.device->queue.run([&](VkCommandBuffer commands) {
       record_box(commands, array, box, buffer.buffer, buffer.offset + offset, to_array);
     });
   std::byte* bytes = buffer.mapped + buffer.offset + offset;
@@ -251,7 +251,7 @@ Status Array::copy_from(const Array& from, const ArrayRegion& source, const Arra
     if (Status status = read_box(other, *first, between->mapped()); !status) return status;
     return write_box(*state_, *second, between->mapped());
   }
-  return state_->device->commands.run([&](VkCommandBuffer commands) {
+  return state_->device->queue.run([&](VkCommandBuffer commands) {
     record_box(commands, other, *first, between->buffer(), between->offset(), false);
     barrier(*state_->device, commands, Work::copy, Work::copy);
     record_box(commands, *state_, *second, between->buffer(), between->offset(), true);

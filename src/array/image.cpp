@@ -53,7 +53,7 @@ Status enter_general(DeviceState& device, VkImage image, bool external) {
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
                               VK_REMAINING_ARRAY_LAYERS};
-  return device.commands.run([&](VkCommandBuffer commands) {
+  return device.queue.run([&](VkCommandBuffer commands) {
     device.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                  VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr, 1,
                                  &barrier);

@@ -82,7 +82,7 @@ VkImage made(const TextureState& texture) {
   const bool bound =
       fits(texture, image, *block, offset) &&
       device.vk.BindImageMemory(device.handle, image, block->memory, offset) == VK_SUCCESS &&
-      device.commands.run([&](VkCommandBuffer commands) { transition(device, commands, image); });
+      device.queue.run([&](VkCommandBuffer commands) { transition(device, commands, image); });
   if (bound) return image;
   device.vk.DestroyImage(device.handle, image, nullptr);
   return VK_NULL_HANDLE;

@@ -37,7 +37,7 @@ Status move_to_image(ArrayState& array) {
     return {};
   }
   Status status =
-      device.commands.run([&](VkCommandBuffer commands) { array.record_copy(commands, false); });
+      device.queue.run([&](VkCommandBuffer commands) { array.record_copy(commands, false); });
   if (!status) {
     destroy_image(array);
     return status;
@@ -61,8 +61,7 @@ Status move_to_memory(ArrayState& array) {
   if (!array.image_backed || !may_move(array)) return {};
   Status status = array.ensure_linear();
   if (!status) return status;
-  status =
-      device.commands.run([&](VkCommandBuffer commands) { array.record_copy(commands, true); });
+  status = device.queue.run([&](VkCommandBuffer commands) { array.record_copy(commands, true); });
   if (!status) return status;
   count_copy(device);
   leave(array);

@@ -185,7 +185,6 @@ Status open_device(DeviceState& device) {
   if (!device.profile.features.device_addresses)
     if (Status status = device.heap.without_addresses(most_bytes_bound(device)); !status)
       return status;
-  if (Status status = device.commands.open(device.traits.queue_family); !status) return status;
   if (Status status = device.surfaces.open(device.heap); !status) return status;
   if (Status status = device.textures.open(device.heap); !status) return status;
   auto locks = device.heap.allocate(MemoryKind::visible, abi::kLockWords * 4);
@@ -416,12 +415,12 @@ SanitizerReport Device::sanitizer_report() const { return state_->findings.repor
 Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted()); }
 
 VulkanHandles vulkan_handles(const Device& device) {
-  const DeviceState& state = *device.state();
+  DeviceState& state = *device.state();
   return {reinterpret_cast<void*>(state.instance->get_proc),
           state.instance->handle,
           state.physical,
           state.handle,
-          state.queue.handle(),
+          state.queue.share(),
           state.traits.queue_family};
 }
 

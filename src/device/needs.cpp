@@ -228,13 +228,13 @@ Result<Device> adopt(const AdoptedDevice& from, const DeviceOptions& options) {
 }
 
 AdoptedDevice handles(const Device& device) {
-  const DeviceState& state = *device.state();
+  DeviceState& state = *device.state();
   AdoptedDevice all;
   all.get_instance_proc_addr = state.instance->get_proc;
   all.instance = state.instance->handle;
   all.physical_device = state.physical;
   all.device = state.handle;
-  all.queue = state.queue.handle();
+  all.queue = state.queue.share();
   all.queue_family = state.traits.queue_family;
   return all;
 }

@@ -94,6 +94,7 @@ class HostExecutor final : public Executor {
 Status copy_arrays(StreamState& stream, const LaunchPlan& plan, bool to_linear) {
   if (plan.mirrored.empty()) return {};
   Status status = stream.transfer(
+      0,
       [&](VkCommandBuffer recorded) {
         for (const auto& array : plan.mirrored) array->record_copy(recorded, to_linear);
       },

@@ -15,6 +15,9 @@ namespace ptx2spv::runtime {
 namespace {
 
 constexpr std::uint32_t kQueries = 256;  // two a timed launch
+constexpr std::size_t kUnasked = 32;     // so many launches are made between looks at older ones
+/// Launches that end sooner may be submitted together with others.
+constexpr float kShortUs = 1000;
 
 /// A block fits when a workgroup can hold it as it is.
 bool block_fits(const DeviceState& device, const Dim3& block) {
@@ -295,10 +298,18 @@ Result<int> take_queries(StreamState& stream) {
   return static_cast<int>(std::exchange(stream.next_query, (stream.next_query + 2) % kQueries));
 }
 
+When when_of(const LaunchPlan& plan, bool awaited) {
+  if (awaited) return When::awaited;
+  const LaunchConfig& config = plan.facts->config;
+  const float blocks = static_cast<float>(volume(config.grid)) * static_cast<float>(config.repeat);
+  const float each = plan.kernel().tier.device_block_us.load(std::memory_order_relaxed);
+  return each * blocks < kShortUs ? When::together : When::now;
+}
+
 Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
                                          const std::shared_ptr<Outcome>& outcome) const {
   DeviceState& device = stream.device;
-  if (stream.pending.size() % CommandPool::kUnasked == CommandPool::kUnasked - 1) stream.retire();
+  if (stream.pending.size() % kUnasked == kUnasked - 1) stream.retire();
   if (Status status = stream.make_room(plan); !status) return status.error();
   int query = -1;
   if (plan.facts->config.time) {
@@ -308,7 +319,7 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   }
   auto place = stream.place(plan, true);
   if (!place) return place.error();
-  auto recording = stream.commands.begin(work_of(plan));
+  auto recording = device.queue.begin(work_of(plan));
   if (!recording) {
     stream.ring.cancel();
     return recording.error();
@@ -316,15 +327,14 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   const auto stamp = [&](std::uint32_t second) {
     if (query < 0) return;
     const auto index = static_cast<std::uint32_t>(query);
-    if (!second) device.vk.CmdResetQueryPool(*recording, stream.queries, index, 2);
-    device.vk.CmdWriteTimestamp(*recording, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, stream.queries,
-                                index + second);
+    if (!second) device.vk.CmdResetQueryPool(recording->commands, stream.queries, index, 2);
+    device.vk.CmdWriteTimestamp(recording->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+                                stream.queries, index + second);
   };
   stamp(0);
-  LaunchBound bound;
-  record_launch(*recording, plan, *place, bound);
+  record_launch(recording->commands, plan, *place, *recording->bound);
   stamp(1);
-  auto value = stream.end(*recording, outcome != nullptr);
+  auto value = stream.end(std::move(*recording), when_of(plan, outcome != nullptr));
   if (!value) {
     stream.ring.cancel();
     return value.error();

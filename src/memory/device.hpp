@@ -2,14 +2,13 @@
 #pragma once
 
 #include "src/memory/heap.hpp"
-#include "src/vulkan/commands.hpp"
+#include "src/vulkan/queue.hpp"
 
 namespace ptx2spv::runtime {
 
 struct MemoryDevice : VulkanDevice {
   Queue queue{*this};
   Heap heap{*this, queue};
-  CommandRunner commands{*this, queue};
 };
 
 }  // namespace ptx2spv::runtime

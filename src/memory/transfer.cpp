@@ -95,7 +95,7 @@ Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, con
       std::memcpy(staging->mapped() + row * piece.bytes,
                   host_row(rows, host, piece.slice, piece.row + row) + piece.column, piece.bytes);
     auto copies = copies_of(rows, piece, staging->offset(), true);
-    return device.commands.run([&](VkCommandBuffer commands) {
+    return device.queue.run([&](VkCommandBuffer commands) {
       device.vk.CmdCopyBuffer(commands, staging->buffer(), buffer,
                               static_cast<std::uint32_t>(copies.size()), copies.data());
     });
@@ -126,7 +126,7 @@ Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* map
   if (!staging) return staging.error();
   return for_each_piece(rows, [&](const Piece& piece) -> Status {
     auto copies = copies_of(rows, piece, staging->offset(), false);
-    Status status = device.commands.run([&](VkCommandBuffer commands) {
+    Status status = device.queue.run([&](VkCommandBuffer commands) {
       device.vk.CmdCopyBuffer(commands, buffer, staging->buffer(),
                               static_cast<std::uint32_t>(copies.size()), copies.data());
     });
@@ -174,7 +174,7 @@ Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std:
   std::uint32_t rotated = 0;
   for (std::uint64_t i = 0; i < 4; ++i)
     rotated |= static_cast<std::uint32_t>(pattern(head + i)) << (8 * i);
-  return device.commands.run([&](VkCommandBuffer commands) {
+  return device.queue.run([&](VkCommandBuffer commands) {
     device.vk.CmdFillBuffer(commands, buffer, offset + head, middle, rotated);
   });
 }
@@ -189,7 +189,7 @@ Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
   constexpr std::size_t kMostCopies = 1u << 14;
   std::vector<VkBufferCopy> copies;
   const auto flush = [&]() -> Status {
-    Status status = device.commands.run([&](VkCommandBuffer commands) {
+    Status status = device.queue.run([&](VkCommandBuffer commands) {
       device.vk.CmdCopyBuffer(commands, from, to, static_cast<std::uint32_t>(copies.size()),
                               copies.data());
     });
@@ -296,7 +296,7 @@ Status upload_image(MemoryDevice& device, const ImageBox& box, const std::byte* 
                        std::memcpy(staging->mapped() + dense, host + at, bytes);
                      });
         VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
-        return device.commands.run([&](VkCommandBuffer commands) {
+        return device.queue.run([&](VkCommandBuffer commands) {
           device.vk.CmdCopyBufferToImage(commands, staging->buffer(), box.image,
                                          VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
         });
@@ -310,7 +310,7 @@ Status download_image(MemoryDevice& device, const ImageBox& box, std::byte* host
       box,
       [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
         VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
-        Status status = device.commands.run([&](VkCommandBuffer commands) {
+        Status status = device.queue.run([&](VkCommandBuffer commands) {
           device.vk.CmdCopyImageToBuffer(commands, box.image, VK_IMAGE_LAYOUT_GENERAL,
                                          staging->buffer(), 1, &copy);
         });

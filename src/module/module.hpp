@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -106,6 +107,8 @@ struct TierState {
   std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
   /// Of the last launch: a block's share of what the host took, 0 if the device ran it.
   std::atomic<float> host_block_us{-1};
+  /// Of launches on the device: a block's share of the time until they were seen to be over.
+  std::atomic<float> device_block_us{std::numeric_limits<float>::infinity()};
   std::mutex mutex;  ///< for what follows
   /// Sizes of launches whose loops made few iterations (src/executor/loop_trial.hpp).
   std::vector<std::vector<std::uint8_t>> short_loops;

@@ -47,11 +47,12 @@ Status Stream::upload(const Buffer& buffer, std::uint64_t offset,
   to.written(offset, bytes.size());
   VkBufferCopy copy{memory->offset(), to.offset + offset, bytes.size()};
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      [&](VkCommandBuffer commands) {
-        device.vk.CmdCopyBuffer(commands, memory->buffer(), to.buffer, 1, &copy);
-      },
-      {memory, buffer.state()}, {});
+  return state_->transfer(bytes.size(),
+                          [&](VkCommandBuffer commands) {
+                            device.vk.CmdCopyBuffer(commands, memory->buffer(), to.buffer, 1,
+                                                    &copy);
+                          },
+                          {memory, buffer.state()}, {});
 }
 
 Status Stream::download(const Buffer& buffer, std::uint64_t offset, std::span<std::byte> bytes) {
@@ -66,6 +67,7 @@ Status Stream::download(const Buffer& buffer, std::uint64_t offset, std::span<st
   VkBufferCopy copy{from.offset + offset, memory->offset(), bytes.size()};
   std::lock_guard lock(state_->mutex);
   return state_->transfer(
+      bytes.size(),
       [&](VkCommandBuffer commands) {
         device.vk.CmdCopyBuffer(commands, from.buffer, memory->buffer(), 1, &copy);
       },
@@ -86,12 +88,12 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   to.state()->written(to_offset, bytes);
   VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      [&](VkCommandBuffer commands) {
-        state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer, to.state()->buffer, 1,
-                                        &copy);
-      },
-      {from.state(), to.state()}, {});
+  return state_->transfer(bytes,
+                          [&](VkCommandBuffer commands) {
+                            state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer,
+                                                            to.state()->buffer, 1, &copy);
+                          },
+                          {from.state(), to.state()}, {});
 }
 
 Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t bytes,
@@ -105,11 +107,12 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
   const BufferState& to = *buffer.state();
   to.written(offset, bytes);
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      [&](VkCommandBuffer commands) {
-        state_->device.vk.CmdFillBuffer(commands, to.buffer, to.offset + offset, bytes, word);
-      },
-      {buffer.state()}, {});
+  return state_->transfer(bytes,
+                          [&](VkCommandBuffer commands) {
+                            state_->device.vk.CmdFillBuffer(commands, to.buffer, to.offset + offset,
+                                                            bytes, word);
+                          },
+                          {buffer.state()}, {});
 }
 
 Status Stream::record(const Event& event) {
@@ -119,15 +122,15 @@ Status Stream::record(const Event& event) {
                       "the event and the stream belong to different devices");
   std::lock_guard lock(state_->mutex);
   state_->retire();
-  auto commands = state_->commands.begin();
-  if (!commands) return commands.error();
   std::lock_guard event_lock(state.mutex);
+  auto recording = state_->device.queue.begin(Work::none);
+  if (!recording) return recording.error();
   if (state.query) {
-    state_->device.vk.CmdResetQueryPool(*commands, state.query, 0, 1);
-    state_->device.vk.CmdWriteTimestamp(*commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
+    state_->device.vk.CmdResetQueryPool(recording->commands, state.query, 0, 1);
+    state_->device.vk.CmdWriteTimestamp(recording->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                         state.query, 0);
   }
-  auto value = state_->end(*commands);
+  auto value = state_->end(std::move(*recording), When::together);
   if (!value) return value.error();
   state.value = *value;
   Pending pending;
@@ -138,8 +141,7 @@ Status Stream::record(const Event& event) {
 }
 
 Status Stream::wait(const Event& event) {
-  // All streams share one queue, and begin each command buffer with a barrier over what came
-  // before.
+  // All streams share one queue, where a barrier over what came before is before all commands.
   if (event.state()->device.get() != &state_->device)
     return make_error(ErrorCode::invalid_argument,
                       "the event and the stream belong to different devices");
@@ -150,6 +152,7 @@ bool Stream::idle() const {
   // Who has it for long runs a launch.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock) return false;
+  (void)state_->device.queue.flush();
   state_->retire();
   return state_->pending.empty();
 }

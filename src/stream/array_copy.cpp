@@ -47,11 +47,12 @@ Status copy_region(StreamState& stream, const Buffer& buffer, std::uint64_t offs
   if (!memory.buffer || !reached_by_commands(state))
     return copy_box(state, *box, memory, offset, to_array);
   std::lock_guard lock(stream.mutex);
-  return stream.transfer(
-      [&](VkCommandBuffer commands) {
-        record_box(commands, state, *box, memory.buffer, memory.offset + offset, to_array);
-      },
-      {array.state(), buffer.state()}, {});
+  return stream.transfer(box->rows.row_bytes * box->rows.rows * box->rows.slices,
+                         [&](VkCommandBuffer commands) {
+                           record_box(commands, state, *box, memory.buffer, memory.offset + offset,
+                                      to_array);
+                         },
+                         {array.state(), buffer.state()}, {});
 }
 
 }  // namespace
@@ -71,12 +72,12 @@ Status Stream::upload(const Array& array, const ArrayRegion& region,
     std::memcpy(dense->memory->mapped() + staged, bytes.data() + host, box->rows.row_bytes);
   });
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      [&](VkCommandBuffer commands) {
-        record_box(commands, to, dense->box, dense->memory->buffer(), dense->memory->offset(),
-                   true);
-      },
-      {dense->memory, array.state()}, {});
+  return state_->transfer(bytes.size(),
+                          [&](VkCommandBuffer commands) {
+                            record_box(commands, to, dense->box, dense->memory->buffer(),
+                                       dense->memory->offset(), true);
+                          },
+                          {dense->memory, array.state()}, {});
 }
 
 Status Stream::download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes) {
@@ -91,6 +92,7 @@ Status Stream::download(const Array& array, const ArrayRegion& region, std::span
   if (!dense) return dense.error();
   std::lock_guard lock(state_->mutex);
   return state_->transfer(
+      bytes.size(),
       [&](VkCommandBuffer commands) {
         record_box(commands, from, dense->box, dense->memory->buffer(), dense->memory->offset(),
                    false);

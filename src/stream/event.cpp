@@ -35,7 +35,10 @@ bool Event::recorded() const {
 
 bool Event::done() const {
   std::lock_guard lock(state_->mutex);
-  return state_->value && state_->device->queue.reached(state_->value);
+  if (!state_->value) return false;
+  Queue& queue = state_->device->queue;
+  (void)queue.flush();
+  return queue.reached(state_->value);
 }
 
 Status Event::wait() const {

@@ -19,11 +19,14 @@ std::uint64_t Ring::blocked_by(std::uint64_t bytes) {
   while (!spans_.empty() && spans_.front().value && spans_.front().value <= released_)
     spans_.pop_front();
   std::uint64_t begin = head_ + bytes <= bytes_ ? head_ : 0;
+  // The oldest spans come next in the ring, at its end if the slice begins anew.
+  auto span = spans_.begin();
+  while (begin != head_ && span != spans_.end() && span->begin >= head_) ++span;
   // The newest span in the way: everything older is over when it is.
-  for (auto span = spans_.rbegin(); span != spans_.rend(); ++span)
-    if (begin < span->end && span->begin < begin + bytes)
-      return span->value ? span->value : UINT64_MAX;
-  return 0;
+  std::uint64_t value = 0;
+  for (; span != spans_.end() && begin < span->end && span->begin < begin + bytes; ++span)
+    value = span->value ? span->value : UINT64_MAX;
+  return value;
 }
 
 Result<Slice> Ring::take(std::uint64_t bytes) {

@@ -6,14 +6,16 @@
 #include <cstring>
 
 #include "src/launch/report.hpp"
+#include "src/launch/shape.hpp"
 
 namespace ptx2spv::runtime {
+
+/// Copies of so many bytes are over soon.
+constexpr std::uint64_t kShortCopy = 1 << 20;
 
 Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bool keep_device) {
   auto stream = std::make_shared<StreamState>(device);
   if (keep_device) stream->keep = device.shared_from_this();
-  if (Status status = stream->commands.open(device.traits.queue_family); !status)
-    return status.error();
   if (Status status = stream->ring.open(device.heap); !status) return status.error();
   stream->descriptors.open(device);
   return stream;
@@ -38,8 +40,8 @@ Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device) {
   return device.synchronous;
 }
 
-Result<std::uint64_t> StreamState::end(VkCommandBuffer recorded, bool signal) {
-  auto value = commands.end(recorded, signal);
+Result<std::uint64_t> StreamState::end(Queue::Recording&& recording, When when) {
+  auto value = device.queue.end(std::move(recording), when);
   if (value) last_value = *value;
   return value;
 }
@@ -86,6 +88,7 @@ Pending& StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uin
   }
   Pending& launch = pending.emplace_back();
   launch.value = value;
+  launch.began = std::chrono::steady_clock::now();
   launch.params = {place.slice.mapped, plan.params.size()};
   launch.facts = std::move(plan.facts);
   launch.variant = std::move(plan.variant);
@@ -98,14 +101,15 @@ Pending& StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uin
   return launch;
 }
 
-Status StreamState::transfer(const std::function<void(VkCommandBuffer)>& record,
+Status StreamState::transfer(std::uint64_t bytes,
+                             const std::function<void(VkCommandBuffer)>& record,
                              std::vector<std::shared_ptr<const void>> keeps,
                              std::function<void()> finish) {
   retire();
-  auto recording = commands.begin();
+  auto recording = device.queue.begin(Work::any);
   if (!recording) return recording.error();
-  record(*recording);
-  auto value = end(*recording, false);
+  record(recording->commands);
+  auto value = end(std::move(*recording), bytes <= kShortCopy ? When::together : When::now);
   if (!value) return value.error();
   Pending copy;
   copy.value = *value;
@@ -115,10 +119,29 @@ Status StreamState::transfer(const std::function<void(VkCommandBuffer)>& record,
   return {};
 }
 
+namespace {
+
+/// Learns what a launch took at most, and forgets slowly what an earlier one took. `last`: none
+/// that came later was waited for, too.
+void note_time(const Pending& done, std::chrono::steady_clock::time_point now, bool last) {
+  const LaunchConfig& config = done.facts->config;
+  const std::chrono::duration<float, std::micro> took = now - done.began;
+  const float each =
+      took.count() / static_cast<float>(volume(config.grid)) / static_cast<float>(config.repeat);
+  std::atomic<float>& known = done.facts->kernel->tier.device_block_us;
+  const float old = known.load(std::memory_order_relaxed);
+  known.store(std::min(each, last ? 1.25f * old : old), std::memory_order_relaxed);
+}
+
+}  // namespace
+
 void StreamState::retire() {
+  if (pending.empty()) return;
+  const auto now = std::chrono::steady_clock::now();
   while (!pending.empty() && device.queue.reached(pending.front().value)) {
     Pending done = std::move(pending.front());
     pending.pop_front();
+    if (done.pipeline) note_time(done, now, pending.empty());
     std::optional<Error> failure;
     if (device.queue.lost()) {
       failure = vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");

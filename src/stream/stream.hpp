@@ -2,6 +2,7 @@
 // looked at.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -14,7 +15,7 @@
 #include "src/launch/printf.hpp"
 #include "src/stream/descriptors.hpp"
 #include "src/stream/ring.hpp"
-#include "src/vulkan/commands.hpp"
+#include "src/vulkan/queue.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -38,7 +39,8 @@ struct LaunchPlace {
 /// A launch that was submitted and not yet looked at.
 struct Pending {
   std::uint64_t value = 0;
-  Facts facts;  ///< null: no launch
+  Facts facts;                                  ///< null: no launch
+  std::chrono::steady_clock::time_point began;  ///< that the device was given it
   std::shared_ptr<const Variant> variant;
   std::shared_ptr<const Pipeline> pipeline;
   std::vector<std::shared_ptr<const void>> keep;
@@ -53,7 +55,7 @@ struct Pending {
 };
 
 struct StreamState {
-  explicit StreamState(DeviceState& owner) : device(owner), commands(owner, owner.queue) {}
+  explicit StreamState(DeviceState& owner) : device(owner) {}
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState();
@@ -64,10 +66,10 @@ struct StreamState {
   std::shared_ptr<DeviceState> keep;
   std::mutex mutex;  ///< everything below and every function
 
-  /// Submits commands of this stream; as CommandPool::end.
-  Result<std::uint64_t> end(VkCommandBuffer recorded, bool signal = true);
-  /// Copies, with `keep` held until they are over and `finish` called then.
-  Status transfer(const std::function<void(VkCommandBuffer)>& record,
+  /// As of the queue.
+  Result<std::uint64_t> end(Queue::Recording&& recording, When when);
+  /// Copies `bytes`, with `keep` held until they are over and `finish` called then.
+  Status transfer(std::uint64_t bytes, const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);
   /// Looks at every launch that is over.
   void retire();
@@ -82,7 +84,6 @@ struct StreamState {
   Pending& pend(LaunchPlan&& plan, const LaunchPlace& place, std::uint64_t value,
                 const std::shared_ptr<Outcome>& outcome);
 
-  CommandPool commands;
   VkQueryPool queries = VK_NULL_HANDLE;
   Ring ring;
   Descriptors descriptors;
@@ -110,12 +111,6 @@ std::uint64_t slice_bytes(const LaunchPlan& plan);
 /// The same, and the sets that name it all.
 Result<LaunchPlace> allocate_and_bind(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf,
                                       Descriptors& descriptors);
-/// What the last launch of a command buffer left bound.
-struct LaunchBound {
-  VkPipeline pipeline = VK_NULL_HANDLE;
-  VkPipelineLayout layout = VK_NULL_HANDLE;
-  VkDescriptorSet slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
-};
 void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place,
                    LaunchBound& bound);
 /// Kinds of the commands of a launch.

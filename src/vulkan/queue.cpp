@@ -16,6 +16,16 @@ namespace {
 /// After so many nanoseconds a wait looks whether the device still takes work.
 constexpr std::uint64_t kLookAtDevice = 1'000'000'000;
 
+using std::chrono::microseconds;
+/// Between submissions passes this many times what one takes, as long as commands follow closely,
+/// and no less and no more than this.
+constexpr int kCosts = 8;
+constexpr microseconds kLeastGap{20}, kMostGap{200};
+/// After so long what was recorded is submitted, though nothing follows and nobody waits.
+constexpr microseconds kLeftAlone{100};
+/// So often the thread that sees to this looks in vain before it has to be woken.
+constexpr int kLinger = 20;
+
 bool lacks_memory(VkResult result) {
   return result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
@@ -42,12 +52,29 @@ Status Queue::open(std::uint32_t family, VkQueue given) {
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   VkSemaphoreCreateInfo create{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
   create.pNext = &type;
-  return check(device_.vk.CreateSemaphore(device_.handle, &create, nullptr, &timeline_),
-               "CreateSemaphore");
+  if (Status status =
+          check(device_.vk.CreateSemaphore(device_.handle, &create, nullptr, &timeline_),
+                "CreateSemaphore");
+      !status)
+    return status;
+  shared_ = given != VK_NULL_HANDLE;
+  VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  pool.queueFamilyIndex = family;
+  return check(device_.vk.CreateCommandPool(device_.handle, &pool, nullptr, &pool_),
+               "CreateCommandPool");
 }
 
 void Queue::close() {
   if (submitted()) (void)wait(submitted());
+  {
+    std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+  if (pool_) device_.vk.DestroyCommandPool(device_.handle, pool_, nullptr);
+  pool_ = VK_NULL_HANDLE;
   if (timeline_) device_.vk.DestroySemaphore(device_.handle, timeline_, nullptr);
   timeline_ = VK_NULL_HANDLE;
 }
@@ -59,7 +86,7 @@ Status Queue::check(VkResult result, const char* what) {
 }
 
 /// With a `signal_value` of 0 no signal, without `commands` nothing but one.
-VkResult Queue::send(VkCommandBuffer commands, std::uint64_t signal_value) {
+VkResult Queue::send(std::span<const VkCommandBuffer> commands, std::uint64_t signal_value) {
   if (lost()) return VK_ERROR_DEVICE_LOST;
   VkTimelineSemaphoreSubmitInfo timeline{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
   VkSubmitInfo submit{VK_STRUCTURE_TYPE_SUBMIT_INFO};
@@ -70,8 +97,8 @@ VkResult Queue::send(VkCommandBuffer commands, std::uint64_t signal_value) {
     submit.signalSemaphoreCount = 1;
     submit.pSignalSemaphores = &timeline_;
   }
-  submit.commandBufferCount = commands ? 1 : 0;
-  submit.pCommandBuffers = &commands;
+  submit.commandBufferCount = static_cast<std::uint32_t>(commands.size());
+  submit.pCommandBuffers = commands.data();
   return send(submit);
 }
 
@@ -85,6 +112,7 @@ VkResult Queue::send(const VkSubmitInfo& submit) {
 Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   std::lock_guard lock(mutex_);
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
+  if (Status status = flush_locked(false); !status) return status.error();
   const std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   semaphores.signals.push_back(timeline_);
   semaphores.signal_values.push_back(value);
@@ -105,20 +133,155 @@ Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   const Status status = check(send(submit), "QueueSubmit");
   if (!status) return status.error();
   submitted_.store(value, std::memory_order_release);
+  sent_.store(value, std::memory_order_release);
   signalled_.store(value, std::memory_order_release);
   if (!semaphores.waits.empty()) waiting_.store(value, std::memory_order_release);
   return value;
 }
 
-Result<std::uint64_t> Queue::push(VkCommandBuffer commands, bool signal) {
+Result<std::uint64_t> Queue::push(VkCommandBuffer commands) {
   std::lock_guard lock(mutex_);
-  std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
-  signal = signal || value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
-  if (Status status = check(send(commands, signal ? value : 0), "QueueSubmit"); !status)
+  if (Status status = check(send_recorded(commands, true), "QueueSubmit"); !status)
     return status.error();
+  return submitted_.load(std::memory_order_relaxed);
+}
+
+Result<VkCommandBuffer> Queue::take_buffer() {
+  if (free_.empty() && in_flight_.size() % kUnasked == kUnasked - 1) {
+    std::uint64_t done = 0;
+    (void)device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &done);
+    for (; !in_flight_.empty() && in_flight_.front().second <= done; in_flight_.pop_front())
+      free_.push_back(in_flight_.front().first);
+  }
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  if (!free_.empty()) {
+    commands = free_.back();
+    free_.pop_back();
+    return commands;
+  }
+  VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
+  allocate.commandPool = pool_;
+  allocate.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  allocate.commandBufferCount = 1;
+  const VkResult result = device_.vk.AllocateCommandBuffers(device_.handle, &allocate, &commands);
+  if (result != VK_SUCCESS) return vulkan_error(result, "AllocateCommandBuffers");
+  return commands;
+}
+
+Result<Queue::Recording> Queue::begin(Work kind) {
+  std::unique_lock lock(mutex_);
+  if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
+  if (!recorded_) {
+    auto commands = take_buffer();
+    if (!commands) return commands.error();
+    VkCommandBufferBeginInfo begin{VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    const VkResult result = device_.vk.BeginCommandBuffer(*commands, &begin);
+    if (result != VK_SUCCESS) {
+      free_.push_back(*commands);
+      return vulkan_error(result, "BeginCommandBuffer");
+    }
+    recorded_ = *commands;
+    records_ = 0;
+    bound_ = {};
+    // A barrier's first scope reaches back over everything submitted to the queue before.
+    before_ = Work::any;
+  }
+  if (kind != Work::none) barrier(device_, recorded_, std::exchange(before_, kind), kind);
+  return Recording{std::move(lock), recorded_, &bound_};
+}
+
+bool Queue::is_due(When when) const {
+  if (when != When::together || shared_ || has_timeout() || records_ == kTogether) return true;
+  const auto gap = std::clamp<Clock::duration>(kCosts * cost_, kLeastGap, kMostGap);
+  return Clock::now() - sent_at_ >= gap;
+}
+
+Result<std::uint64_t> Queue::end(Recording&& recording, When when) {
+  const std::unique_lock lock(std::move(recording.lock));
+  ++records_;
+  if (is_due(when)) {
+    if (Status status = flush_locked(when == When::awaited); !status) return status.error();
+    return submitted_.load(std::memory_order_relaxed);
+  }
+  if (records_ > 1) return submitted_.load(std::memory_order_relaxed);
+  began_at_ = Clock::now();
+  if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+  if (!watching_) wake_.notify_one();
+  const std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
+  submitted_.store(value, std::memory_order_release);
+  return value;
+}
+
+VkResult Queue::send_recorded(VkCommandBuffer after, bool signal) {
+  VkCommandBuffer buffers[2] = {};
+  std::size_t count = 0;
+  const VkCommandBuffer recorded = std::exchange(recorded_, VK_NULL_HANDLE);
+  VkResult result = VK_SUCCESS;
+  if (recorded) {
+    host_barrier(device_, recorded);
+    result = device_.vk.EndCommandBuffer(recorded);
+    buffers[count++] = recorded;
+  }
+  if (after) buffers[count++] = after;
+  // One value stands for both.
+  const std::uint64_t value = sent_.load(std::memory_order_relaxed) + 1;
+  signal = signal || value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
+  // Calls that recorded some of it have returned, and cannot fail any more.
+  const bool promised = submitted_.load(std::memory_order_relaxed) >= value;
+  const Clock::time_point start = Clock::now();
+  const auto submit = [&] { return send({buffers, count}, signal ? value : 0); };
+  if (result == VK_SUCCESS) result = promised ? persist(submit) : submit();
+  if (result != VK_SUCCESS) {
+    if (recorded) free_.push_back(recorded);
+    if (promised) lose(result);
+    return result;
+  }
+  sent_at_ = Clock::now();
+  cost_ = (3 * cost_ + (sent_at_ - start)) / 4;
+  if (recorded) in_flight_.emplace_back(recorded, value);
+  sent_.store(value, std::memory_order_release);
   submitted_.store(value, std::memory_order_release);
   if (signal) signalled_.store(value, std::memory_order_release);
-  return value;
+  return VK_SUCCESS;
+}
+
+Status Queue::flush_locked(bool signal) {
+  return recorded_ ? check(send_recorded(VK_NULL_HANDLE, signal), "QueueSubmit") : Status();
+}
+
+Status Queue::flush() {
+  std::lock_guard lock(mutex_);
+  return flush_locked(false);
+}
+
+VkQueue Queue::share() {
+  std::lock_guard lock(mutex_);
+  shared_ = true;
+  (void)flush_locked(false);
+  return handle_;
+}
+
+void Queue::watch() {
+  std::unique_lock lock(mutex_);
+  for (int idle = 0; !closing_;) {
+    const Clock::time_point now = Clock::now();
+    if (recorded_ && now >= began_at_ + kLeftAlone) (void)flush_locked(false);
+    idle = recorded_ ? 0 : idle + 1;
+    watching_ = idle <= kLinger;
+    if (watching_)
+      wake_.wait_until(lock, (recorded_ ? began_at_ : now) + kLeftAlone);
+    else
+      wake_.wait(lock);
+  }
+}
+
+Status Queue::run(const std::function<void(VkCommandBuffer)>& record) {
+  auto recording = begin(Work::any);
+  if (!recording) return recording.error();
+  record(recording->commands);
+  const auto value = end(std::move(*recording), When::awaited);
+  return value ? wait(*value) : Status(value.error());
 }
 
 VkResult Queue::signal(std::uint64_t value) {
@@ -126,17 +289,21 @@ VkResult Queue::signal(std::uint64_t value) {
   std::lock_guard lock(mutex_);
   if (signalled_.load(std::memory_order_relaxed) >= value) return VK_SUCCESS;
   // A signal waits for everything submitted before it.
-  std::uint64_t last = submitted_.load(std::memory_order_relaxed);
-  const VkResult result = send(VK_NULL_HANDLE, last);
+  std::uint64_t last = sent_.load(std::memory_order_relaxed);
+  const VkResult result = send({}, last);
   if (result == VK_SUCCESS) signalled_.store(last, std::memory_order_release);
   return result;
 }
 
-Error Queue::give_up(VkResult result, const char* what) {
-  std::lock_guard lock(mutex_);
+void Queue::lose(VkResult result) {
   if (!lost_.exchange(true) && lacks_memory(result) &&
       persist([&] { return device_.vk.DeviceWaitIdle(device_.handle); }) != VK_SUCCESS)
     device_.vk.keep_everything();
+}
+
+Error Queue::give_up(VkResult result, const char* what) {
+  std::lock_guard lock(mutex_);
+  lose(result);
   Error error = vulkan_error(result, what);
   if (lacks_memory(result)) error.text += "; nothing tells when the device ends, it is given up";
   return error;
@@ -184,6 +351,10 @@ Status Queue::wait(std::uint64_t value) {
   // read.
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "WaitSemaphores");
   if (completed_.load(std::memory_order_acquire) >= value) return {};
+  if (value > sent_.load(std::memory_order_acquire)) {
+    std::lock_guard lock(mutex_);
+    if (Status status = flush_locked(true); !status) return status;
+  }
   if (const VkResult result = persist([&] { return signal(value); }); result != VK_SUCCESS)
     return give_up(result, "QueueSubmit");
   VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
@@ -191,7 +362,6 @@ Status Queue::wait(std::uint64_t value) {
   wait.pSemaphores = &timeline_;
   wait.pValues = &value;
   VkResult result = VK_TIMEOUT;
-  using Clock = std::chrono::steady_clock;
   Clock::time_point since = Clock::now();
   std::uint64_t last = 0;
   while (result == VK_TIMEOUT) {
@@ -215,7 +385,7 @@ Status Queue::wait(std::uint64_t value) {
       if (most < kLookAtDevice) continue;
     }
     std::lock_guard lock(mutex_);
-    const VkResult taken = send(VK_NULL_HANDLE, 0);
+    const VkResult taken = send({}, 0);
     if (!lacks_memory(taken))
       if (Status status = check(taken, "QueueSubmit"); !status) return status;
   }
@@ -230,6 +400,7 @@ bool Queue::reached(std::uint64_t value) {
   if (completed_.load(std::memory_order_acquire) >= value) return true;
   // Nothing of a lost device runs any more.
   if (lost() || !timeline_) return true;
+  if (value > sent_.load(std::memory_order_acquire)) return false;
   if (!check(signal(value), "QueueSubmit")) return lost();
   std::uint64_t now = 0;
   if (!check(device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &now), "wait"))

@@ -1,30 +1,68 @@
-// The one queue: submissions in order, each with a value of a timeline semaphore.
+// The one queue: submissions in order, each with a value of a timeline semaphore. A submission
+// takes longer than a small launch, so commands that follow one another closely are one submission.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
-#include "src/vulkan/device.hpp"
+#include "src/vulkan/commands.hpp"
 
 namespace ptx2spv::runtime {
+
+/// What the last launch of a command buffer left bound.
+struct LaunchBound {
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkDescriptorSet slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
+};
+
+/// When recorded commands are submitted.
+enum class When : std::uint8_t {
+  awaited,   ///< at once: someone is about to wait for them
+  now,       ///< at once
+  together,  ///< with those that follow closely, or when someone waits: they are over soon
+};
 
 /// Thread-safe.
 class Queue {
  public:
   explicit Queue(VulkanDevice& device) : device_(device) {}
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
   Status open(std::uint32_t family, VkQueue given);
   void close();
 
+  /// Where commands are recorded that are submitted in the order of these calls. No other thread
+  /// records or submits until end().
+  struct Recording {
+    std::unique_lock<std::mutex> lock;
+    VkCommandBuffer commands;
+    LaunchBound* bound;
+  };
+  /// Commands of the kind given see all earlier work of the queue.
+  Result<Recording> begin(Work kind);
+  /// The value that the timeline reaches when the commands are over, and the host sees what they
+  /// wrote.
+  Result<std::uint64_t> end(Recording&& recording, When when);
+  /// Runs commands and waits for them.
+  Status run(const std::function<void(VkCommandBuffer)>& record);
+  /// Submits what was recorded.
+  Status flush();
+  /// Others submit to the queue, too: nothing that was recorded stays behind.
+  VkQueue share();
+
   /// Submits `commands`; the result is the value that the timeline reaches when they are done.
-  /// `signal`: someone is about to wait. Otherwise the timeline may skip the value until someone
-  /// asks: a signal costs some drivers as much as a small launch.
-  Result<std::uint64_t> push(VkCommandBuffer commands, bool signal = true);
+  Result<std::uint64_t> push(VkCommandBuffer commands);
   /// Waits for semaphores of others before all that is submitted later, and signals some once all
   /// that was submitted before is over. Values are those of timelines.
   struct Semaphores {
@@ -35,9 +73,10 @@ class Queue {
   /// Whether something that was submitted may still wait for semaphores of others.
   bool waits_for_others() { return !reached(waiting_.load(std::memory_order_acquire)); }
   Status wait(std::uint64_t value);
+  /// Submits nothing that was recorded.
   bool reached(std::uint64_t value);
+  /// The value of the last commands, recorded ones among them.
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
-  VkQueue handle() const { return handle_; }
   /// After so many seconds of a wait in which nothing was completed, the wait is an error
   /// (timed_out) and the device lost, although its work goes on. 0: waits have no end.
   void set_timeout(double seconds) { timeout_ = seconds; }
@@ -50,11 +89,25 @@ class Queue {
   std::function<void()> lock_outside, unlock_outside;  ///< an application that shares the queue
 
  private:
+  using Clock = std::chrono::steady_clock;
   /// Signals are this many submissions apart at most, so that what is over is noticed.
   static constexpr std::uint64_t kUnsignalled = 16;
+  /// So many command buffers are in flight between polls for completion: a poll costs about as much
+  /// as a small launch.
+  static constexpr std::size_t kUnasked = 32;
+  /// So many records of commands are one submission at most.
+  static constexpr std::uint32_t kTogether = 64;
+
   Status check(VkResult result, const char* what);
-  VkResult send(VkCommandBuffer commands, std::uint64_t signal_value);
+  VkResult send(std::span<const VkCommandBuffer> commands, std::uint64_t signal_value);
   VkResult send(const VkSubmitInfo& submit);
+  Result<VkCommandBuffer> take_buffer();
+  /// Ends what was recorded and submits it with `after`, if there is one. The caller has the lock.
+  VkResult send_recorded(VkCommandBuffer after, bool signal);
+  Status flush_locked(bool signal);
+  bool is_due(When when) const;
+  /// Submits what was recorded and is left alone.
+  void watch();
   /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   Error time_out();
   /// Sees to it that the timeline will reach `value`.
@@ -62,6 +115,7 @@ class Queue {
   /// The device counts as lost after `result`, because no wait can succeed any more. What may still
   /// run keeps its memory.
   Error give_up(VkResult result, const char* what);
+  void lose(VkResult result);  ///< the same; the caller has the lock
 
   VulkanDevice& device_;
   double timeout_ = 0;
@@ -69,9 +123,23 @@ class Queue {
   std::deque<std::pair<std::uint64_t, std::string>> names_;  ///< oldest first
   VkQueue handle_ = VK_NULL_HANDLE;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
-  std::atomic<std::uint64_t> submitted_{0}, signalled_{0}, completed_{0},
+  std::atomic<std::uint64_t> submitted_{0}, sent_{0}, signalled_{0}, completed_{0},
       waiting_{0};  ///< the last submission that waits for others
   std::atomic<bool> lost_{false};
+
+  VkCommandPool pool_ = VK_NULL_HANDLE;
+  std::deque<std::pair<VkCommandBuffer, std::uint64_t>> in_flight_;
+  std::vector<VkCommandBuffer> free_;
+  VkCommandBuffer recorded_ = VK_NULL_HANDLE;  ///< not submitted yet; its value is submitted_
+  std::uint32_t records_ = 0;                  ///< in it
+  Work before_ = Work::any;                    ///< that its last barrier did not wait for
+  LaunchBound bound_;
+  bool shared_ = false;
+  Clock::time_point sent_at_{}, began_at_{};  ///< the last submission, and recorded_
+  Clock::duration cost_{};                    ///< of a submission
+  std::thread watcher_;
+  std::condition_variable wake_;
+  bool watching_ = false, closing_ = false;
 };
 
 }  // namespace ptx2spv::runtime

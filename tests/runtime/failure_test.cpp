@@ -25,6 +25,15 @@ constexpr const char* kAnswer = R"(.version 8.3
   st.global.u32 [%rd1], 42;
   ret;
 }
+.visible .entry count(.param .u64 cell) {
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [cell];
+  ld.global.u32 %r1, [%rd1];
+  add.u32 %r1, %r1, 1;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
 .visible .entry shared(.param .u64 cell) {
   .reg .b64 %rd<2>;
   .reg .b32 %r<2>;
@@ -42,6 +51,22 @@ PFN_vkWaitSemaphores g_wait = nullptr;
 
 VKAPI_ATTR VkResult VKAPI_CALL submit_lost(VkQueue, std::uint32_t, const VkSubmitInfo*, VkFence) {
   return VK_ERROR_DEVICE_LOST;
+}
+PFN_vkQueueSubmit g_submit = nullptr;
+std::atomic<int> g_submissions{0};
+/// As slow as that: the queue waits the longer for launches that follow.
+VKAPI_ATTR VkResult VKAPI_CALL submit_slowly(VkQueue queue, std::uint32_t count,
+                                             const VkSubmitInfo* submits, VkFence fence) {
+  ++g_submissions;
+  std::this_thread::sleep_for(std::chrono::microseconds(300));
+  return g_submit(queue, count, submits, fence);
+}
+std::atomic<bool> g_submits{true};
+VKAPI_ATTR VkResult VKAPI_CALL submit_once(VkQueue queue, std::uint32_t count,
+                                           const VkSubmitInfo* submits, VkFence fence) {
+  if (!submits->commandBufferCount) return g_submit(queue, count, submits, fence);  // a signal
+  return g_submits.exchange(false) ? submit_slowly(queue, count, submits, fence)
+                                   : VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 VKAPI_ATTR VkResult VKAPI_CALL wait_lost(VkDevice device, const VkSemaphoreWaitInfo* info,
                                          std::uint64_t timeout) {
@@ -156,6 +181,79 @@ TEST_F(Failure, DeviceLostIsSeenByEveryThread) {
   for (std::thread& each : threads) each.join();
   EXPECT_EQ(lost, 80);
   EXPECT_EQ(other, 0);
+}
+
+/// Launches that follow one another closely, of a kernel that is known to be short.
+struct Together : Failure {
+  Kernel count = must(module.kernel("count"));
+  Stream stream = must(Stream::create(device));
+  void SetUp() override {
+    must(cell.upload(0, bytes_of(std::vector<std::uint32_t>(16))));
+    // The first launch compiles.
+    for (int i = 0; i < 3; ++i) must(count.launch({}, Args().buffer(cell)));
+    g_submit = vk.QueueSubmit;
+    vk.QueueSubmit = submit_slowly;
+  }
+  void launch(int times) {
+    for (int i = 0; i < times; ++i) must(stream.launch(count, {}, Args().buffer(cell)));
+  }
+};
+
+TEST_F(Together, LaunchesShareSubmissionsInTheirOrder) {
+  launch(1);
+  must(stream.synchronize());
+  g_submissions = 0;
+  launch(300);
+  must(stream.synchronize());
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 304u);
+  EXPECT_LT(g_submissions, 200);
+}
+
+TEST_F(Together, NobodyNeedsToWaitForALaunchToBegin) {
+  launch(10);
+  runtime::Queue& queue = device.state()->queue;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!queue.reached(queue.submitted()) && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(queue.reached(queue.submitted()));
+}
+
+TEST_F(Together, EventsAndQueriesSubmitWhatIsBeforeThem) {
+  Event event = must(Event::create(device));
+  for (int round = 0; round < 20; ++round) {
+    launch(2);
+    must(stream.record(event));
+    launch(1);
+    must(event.wait());
+    launch(1);
+    while (!stream.idle()) std::this_thread::yield();
+  }
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 83u);
+}
+
+TEST_F(Together, TheDeviceIsLostWithLaunchesThatCannotBeSubmitted) {
+  vk.QueueSubmit = submit_once;
+  // The second launch is submitted later, unless this thread is too slow: then it fails alone.
+  bool late = false;
+  for (int attempt = 0; attempt < 1000 && !late; ++attempt) {
+    g_submits = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    launch(1);
+    late = stream.launch(count, {}, Args().buffer(cell)).ok();
+  }
+  EXPECT_TRUE(late);
+  EXPECT_FALSE(stream.synchronize());
+  vk.QueueSubmit = g_submit;
+  expect_lost();
+}
+
+TEST_F(Together, ALostDeviceTakesNoLaunchThatIsSubmittedLater) {
+  launch(1);
+  vk.QueueSubmit = submit_lost;
+  EXPECT_FALSE(stream.synchronize() && count.launch({}, Args().buffer(cell)));
+  vk.QueueSubmit = g_submit;
+  for (int i = 0; i < 100; ++i)
+    expect_code(stream.launch(count, {}, Args().buffer(cell)), ErrorCode::device_lost, "launch");
 }
 
 TEST_F(Failure, OutOfDeviceMemoryIsAnErrorAndNoMore) {
