@@ -164,7 +164,7 @@ TEST(Ptxexec, DevicesSayThatTheyAreAPart) {
   std::string program;
   ASSERT_TRUE(compile_c("part", program));
   EXPECT_EQ(execute({"--as", "h100", program}).out,
-            "NVIDIA H100 80GB HBM3, 81559 MiB 132 9 0 52428800 1980000 2619000 5120 2048 32 233472 "
+            "NVIDIA H100 80GB HBM3, 81079 MiB 132 9 0 52428800 1980000 2619000 5120 2048 32 233472 "
             "232448 1024\n");
   EXPECT_EQ(execute({"--as=t4", program}).out,
             "Tesla T4, 15360 MiB 40 7 5 4194304 1590000 5001000 256 1024 16 65536 65536 0\n");
