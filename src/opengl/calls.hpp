@@ -168,9 +168,10 @@ class Calls {
   /// not_found, invalid_argument or unsupported, with the reason, where CUDA takes no such image.
   /// The target may be another of CUDA's than the texture's own, which is found.
   Status describe(unsigned name, Enum target, Image& image);
-  /// Of a whole level, without gaps.
-  Status read(const Image& image, unsigned level, std::byte* to);
-  Status write(const Image& image, unsigned level, const std::byte* from);
+  /// Of a whole level. `row_pitch`: bytes from row to row, whole texels; 0: there are no gaps.
+  Status read(const Image& image, unsigned level, std::byte* to, std::size_t row_pitch = 0);
+  Status write(const Image& image, unsigned level, const std::byte* from,
+               std::size_t row_pitch = 0);
   /// Of the device that draws, where the context tells.
   std::optional<Uuid> device_uuid();
 

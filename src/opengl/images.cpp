@@ -266,8 +266,11 @@ Status Calls::describe(unsigned name, Enum target, Image& image) {
 
 bool takes_target(Enum target) { return target == kRenderbuffer || binding_of(target); }
 
-Status Calls::read(const Image& image, unsigned level, std::byte* to) {
+Status Calls::read(const Image& image, unsigned level, std::byte* to, std::size_t row_pitch) {
   const PlainPixels plain(gl_);
+  constexpr Enum kPackRowLength = 0xd02;
+  if (row_pitch)
+    gl_.PixelStorei(kPackRowLength, static_cast<int>(row_pitch / image.format.texel_bytes()));
   const Format& format = image.format;
   if (image.target == kRenderbuffer) {
     TextureBetween(gl_, image, nullptr).read(to);
@@ -275,15 +278,20 @@ Status Calls::read(const Image& image, unsigned level, std::byte* to) {
   }
   const BoundTexture bound(gl_, image.target, image.name);
   const bool cube = image.target == kTextureCube;
-  const std::size_t face = image.level_bytes(level) / (cube ? 6 : 1);
+  const std::size_t face =
+      row_pitch ? row_pitch * image.height_of(level) : image.level_bytes(level) / (cube ? 6 : 1);
   for (unsigned i = 0; i < (cube ? 6U : 1U); ++i)
     gl_.GetTexImage(cube ? kFaces + i : image.target, static_cast<int>(level), format.external,
                     format.type, to + i * face);
   return check("read a texture");
 }
 
-Status Calls::write(const Image& image, unsigned level, const std::byte* from) {
+Status Calls::write(const Image& image, unsigned level, const std::byte* from,
+                    std::size_t row_pitch) {
   const PlainPixels plain(gl_);
+  constexpr Enum kUnpackRowLength = 0xcf2;
+  if (row_pitch)
+    gl_.PixelStorei(kUnpackRowLength, static_cast<int>(row_pitch / image.format.texel_bytes()));
   const Format& format = image.format;
   if (image.target == kRenderbuffer) {
     TextureBetween(gl_, image, from).write();
@@ -299,7 +307,8 @@ Status Calls::write(const Image& image, unsigned level, const std::byte* from) {
     return check("write a texture");
   }
   const bool cube = image.target == kTextureCube;
-  const std::size_t face = image.level_bytes(level) / (cube ? 6 : 1);
+  const std::size_t face =
+      row_pitch ? row_pitch * image.height_of(level) : image.level_bytes(level) / (cube ? 6 : 1);
   for (unsigned i = 0; i < (cube ? 6U : 1U); ++i)
     gl_.TexSubImage2D(cube ? kFaces + i : image.target, mip, 0, 0, width, height, format.external,
                       format.type, from + i * face);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
+#include <shared_mutex>
 
 #include <fmt/format.h>
 
+#include "src/array/array.hpp"
 #include "src/array/shared_memory.hpp"
 #include "src/options.hpp"
 
@@ -71,6 +73,14 @@ bool shape_proven(Calls& calls, const Image& image, Array& array) {
   return true;
 }
 
+/// Where a level of an array lies in memory that the host has, in rows of whole texels; null: it
+/// does not. The array stays there under DeviceState::residency.
+std::byte* rows_of(const runtime::ArrayState& array, const runtime::Level& level) {
+  std::byte* mapped = array.image_backed ? nullptr : array.linear.mapped();
+  return mapped && level.row_pitch % array.desc.texel_bytes() == 0 ? mapped + level.offset
+                                                                   : nullptr;
+}
+
 template <class T>
 bool describe(const T& made, Exported& described) {
   auto exported = vulkan::export_memory(made);
@@ -120,6 +130,7 @@ Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
     }
   }
   sharing.why = why;
+  sharing.checked = device.state()->checks;
   return Array::create(device, desc);
 }
 
@@ -144,8 +155,16 @@ Status write_back(Calls& calls, unsigned name, const Buffer& copy, Sharing& shar
 
 Status read_in(Calls& calls, const Image& image, Array& copy, Sharing& sharing) {
   if (sharing.imported.name && calls.copy_image(image, sharing.imported.image)) return {};
-  sharing.texels.resize(image.level_bytes(0));
   for (unsigned level = 0; level < image.levels; ++level) {
+    if (!sharing.checked) {
+      const std::shared_lock lock(copy.state()->device->residency);
+      const runtime::Level& rows = copy.state()->levels[level];
+      if (std::byte* to = rows_of(*copy.state(), rows)) {
+        if (Status status = calls.read(image, level, to, rows.row_pitch); !status) return status;
+        continue;
+      }
+    }
+    sharing.texels.resize(image.level_bytes(0));
     const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
     if (Status status = calls.read(image, level, texels.data()); !status) return status;
     if (Status status = copy.upload(texels, level); !status) return status;
@@ -155,8 +174,16 @@ Status read_in(Calls& calls, const Image& image, Array& copy, Sharing& sharing) 
 
 Status write_back(Calls& calls, const Image& image, const Array& copy, Sharing& sharing) {
   if (sharing.imported.name && calls.copy_image(sharing.imported.image, image)) return {};
-  sharing.texels.resize(image.level_bytes(0));
   for (unsigned level = 0; level < image.levels; ++level) {
+    {
+      const std::shared_lock lock(copy.state()->device->residency);
+      const runtime::Level& rows = copy.state()->levels[level];
+      if (const std::byte* from = rows_of(*copy.state(), rows)) {
+        if (Status status = calls.write(image, level, from, rows.row_pitch); !status) return status;
+        continue;
+      }
+    }
+    sharing.texels.resize(image.level_bytes(0));
     const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
     if (Status status = copy.download(texels, level); !status) return status;
     if (Status status = calls.write(image, level, texels.data()); !status) return status;
