@@ -1,7 +1,6 @@
 #include "translator/lower/function.hpp"
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 
 #include "translator/ptx/instruction_table.hpp"
@@ -268,50 +267,18 @@ void FunctionLowering::instruction(const Instruction& inst) {
 }
 
 FunctionLowering::Lower FunctionLowering::lowering_of(Opcode op) {
-  using enum Opcode;
-  using Self = FunctionLowering;
-  struct Family {
-    Lower lower;
-    std::initializer_list<Opcode> opcodes;
+  static constexpr Lower kTable[] = {
+      &FunctionLowering::lower_refused,
+#define OP(name, text, section, kind, lowering) &FunctionLowering::lower_##lowering,
+#define FORM(...)
+#define REFUSED(...)
+#define YOUNGER(...)
+#include "translator/ptx/instructions.def"
+#undef YOUNGER
+#undef REFUSED
+#undef FORM
+#undef OP
   };
-  static const auto kTable = [] {
-    const Family families[] = {
-        {&Self::lower_arithmetic, {add, sub, mul, mad, div, rem, abs, neg, min, max}},
-        {&Self::lower_integer, {mul24, mad24, sad, dp4a, dp2a}},
-        {&Self::lower_carry, {addc, subc, madc}},
-        {&Self::lower_float, {fma, rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh, copysign}},
-        {&Self::lower_bits,
-         {popc, clz, bfind, fns, brev, bfe, bfi, bmsk, szext, and_, or_, xor_, not_, cnot, lop3,
-          shf, shl, shr, prmt}},
-        {&Self::lower_compare, {set, setp, selp, slct, testp}},
-        {&Self::lower_mov, {mov}},
-        {&Self::lower_cvt, {cvt}},
-        {&Self::lower_cvta, {cvta, isspacep}},
-        {&Self::lower_access, {ld, ldu, st, atom, red}},
-        {&Self::lower_branch, {bra, brx, ret, exit}},
-        {&Self::lower_trap_instruction, {trap}},
-        {&Self::lower_call, {call}},
-        {&Self::lower_barrier, {bar, barrier, membar, fence}},
-        {&Self::lower_warp, {shfl, vote, match, activemask, redux, elect}},
-        {&Self::lower_async_copy, {cp}},
-        {&Self::lower_mbarrier, {mbarrier}},
-        {&Self::lower_surface, {suld, sust, sured, suq}},
-        {&Self::lower_texture, {tex, tld4, txq, istypep}},
-        {&Self::lower_video, {vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vmad, vset}},
-        {&Self::lower_video, {vadd2, vsub2, vavrg2, vabsdiff2, vmin2, vmax2, vset2}},
-        {&Self::lower_video, {vadd4, vsub4, vavrg4, vabsdiff4, vmin4, vmax4, vset4}},
-        {&Self::lower_stack, {stacksave, stackrestore, alloca}},
-        // The result of createpolicy is for cache hints alone, and launches follow each other as
-        // they are.
-        {&Self::lower_hint,
-         {prefetch, prefetchu, discard, applypriority, pmevent, brkpt, createpolicy, setmaxnreg,
-          griddepcontrol, nanosleep}},
-    };
-    std::array<Lower, static_cast<std::size_t>(count_)> table{};
-    for (const Family& family : families)
-      for (const Opcode each : family.opcodes) table[static_cast<std::size_t>(each)] = family.lower;
-    return table;
-  }();
   return kTable[static_cast<std::size_t>(op)];
 }
 
@@ -322,9 +289,7 @@ void FunctionLowering::dispatch(const Instruction& inst) {
     if (inst.op != fence && inst.op != membar && inst.op != prefetch && inst.op != createpolicy)
       return refuse(inst, form.reason);
   }
-  const Lower lower = lowering_of(inst.op);
-  if (!lower) return refuse(inst);
-  (this->*lower)(inst);
+  (this->*lowering_of(inst.op))(inst);
 }
 
 /// What integers and floats have both.

@@ -39,7 +39,6 @@ class FunctionLowering {
   void locate(const Instruction& inst);
   void instruction(const Instruction& inst);
   using Lower = void (FunctionLowering::*)(const Instruction&);
-  /// nullptr: there is no lowering of such an instruction.
   static Lower lowering_of(Opcode op);
   void dispatch(const Instruction& inst);
 
@@ -113,7 +112,10 @@ class FunctionLowering {
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);
-  void lower_hint(const Instruction&) {}  ///< no result depends on it
+  /// No result depends on it. That of createpolicy is for cache hints alone, and launches follow
+  /// each other as they are.
+  void lower_hint(const Instruction&) {}
+  void lower_refused(const Instruction& inst) { refuse(inst); }
   void lower_trap_instruction(const Instruction& inst);
   void lower_trap(abi::TrapKind kind, const std::string& message,
                   std::initializer_list<Value> coordinates);

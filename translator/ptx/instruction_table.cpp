@@ -14,7 +14,7 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define OP(name, text, section, kind) {Row::Kind::op, text, section, {}, Opcode::name, 0, 0},
+#define OP(name, text, section, ...) {Row::Kind::op, text, section, {}, Opcode::name, 0, 0},
 #define FORM(syntax, slots, operands, version, target) \
   {Row::Kind::form, syntax, slots, operands, Opcode::none, version, target},
 #define REFUSED(prefix, reason, version, target) \
@@ -356,7 +356,7 @@ bool has_effect(Opcode op) {
   constexpr bool pure = false, effect = true;
   static constexpr bool kEffects[] = {
       true,
-#define OP(name, text, section, kind) kind,
+#define OP(name, text, section, kind, ...) kind,
 #define FORM(...)
 #define REFUSED(...)
 #define YOUNGER(...)

@@ -8,7 +8,7 @@ namespace ptx2spv::ptx {
 
 enum class Opcode : std::uint16_t {
   none,
-#define OP(name, text, section, kind) name,
+#define OP(name, ...) name,
 #define FORM(...)
 #define REFUSED(...)
 #define YOUNGER(...)
