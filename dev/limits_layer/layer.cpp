@@ -22,13 +22,10 @@ namespace layer = ptx2spv::layer;
 using layer::link_info;
 using ptx2spv::limits::Limits;
 
-struct Instance {
-  PFN_vkGetInstanceProcAddr next = nullptr;
-  PFN_vkDestroyInstance destroy = nullptr;
+struct Instance : layer::NextInstance {
   PFN_vkGetPhysicalDeviceFeatures2 features = nullptr;
   PFN_vkGetPhysicalDeviceProperties2 properties = nullptr;
   PFN_vkEnumerateDeviceExtensionProperties extensions = nullptr;
-  VkInstance handle = VK_NULL_HANDLE;
 };
 struct Device {
   PFN_vkGetDeviceProcAddr next = nullptr;
@@ -66,26 +63,13 @@ const Limits* limits() {
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* create,
                                                const VkAllocationCallbacks* allocator,
                                                VkInstance* instance) {
-  auto* link = link_info<VkLayerInstanceCreateInfo>(create->pNext,
-                                                    VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
-  if (!link || !limits()) return VK_ERROR_INITIALIZATION_FAILED;
+  if (!limits()) return VK_ERROR_INITIALIZATION_FAILED;
   Instance made;
-  made.next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-  auto create_next =
-      reinterpret_cast<PFN_vkCreateInstance>(made.next(VK_NULL_HANDLE, "vkCreateInstance"));
-  if (!create_next) return VK_ERROR_INITIALIZATION_FAILED;
-  const VkResult result = create_next(create, allocator, instance);
-  if (result != VK_SUCCESS) return result;
-  made.handle = *instance;
-  const auto load = [&](auto& function, const char* name) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(made.next(*instance, name));
-  };
-  load(made.destroy, "vkDestroyInstance");
-  load(made.features, "vkGetPhysicalDeviceFeatures2");
-  load(made.properties, "vkGetPhysicalDeviceProperties2");
-  load(made.extensions, "vkEnumerateDeviceExtensionProperties");
+  if (const VkResult result = made.create(create, allocator, instance); result != VK_SUCCESS)
+    return result;
+  made.load(made.features, "vkGetPhysicalDeviceFeatures2");
+  made.load(made.properties, "vkGetPhysicalDeviceProperties2");
+  made.load(made.extensions, "vkEnumerateDeviceExtensionProperties");
   std::lock_guard lock(guard);
   instances[layer::dispatch_table(*instance)] = made;
   return VK_SUCCESS;

@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <span>
+#include <string>
+#include <type_traits>
 
 namespace ptx2spv::layer {
 
@@ -23,6 +25,38 @@ Info* link_info(const void* chain, VkStructureType type) {
   }
   return nullptr;
 }
+
+/// An instance as the layers below have it.
+struct NextInstance {
+  VkInstance handle = VK_NULL_HANDLE;
+  PFN_vkGetInstanceProcAddr next = nullptr;
+  PFN_vkDestroyInstance destroy = nullptr;
+
+  /// By the function's name, or by its name with KHR.
+  template <typename F>
+  void load(F& function, const std::string& name) const {
+    PFN_vkVoidFunction found = next(handle, name.c_str());
+    if (!found) found = next(handle, (name + "KHR").c_str());
+    function = reinterpret_cast<F>(found);
+  }
+  /// Makes the instance: what a layer's vkCreateInstance does first.
+  VkResult create(const VkInstanceCreateInfo* info, const VkAllocationCallbacks* allocator,
+                  VkInstance* instance) {
+    auto* link = link_info<VkLayerInstanceCreateInfo>(
+        info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
+    if (!link) return VK_ERROR_INITIALIZATION_FAILED;
+    next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
+    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+    const auto create_next =
+        reinterpret_cast<PFN_vkCreateInstance>(next(VK_NULL_HANDLE, "vkCreateInstance"));
+    if (!create_next) return VK_ERROR_INITIALIZATION_FAILED;
+    const VkResult result = create_next(info, allocator, instance);
+    if (result != VK_SUCCESS) return result;
+    handle = *instance;
+    load(destroy, "vkDestroyInstance");
+    return VK_SUCCESS;
+  }
+};
 
 /// A function of the layer's own, by its name without vk.
 struct Own {

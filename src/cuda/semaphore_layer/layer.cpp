@@ -22,10 +22,7 @@ constexpr VkExternalSemaphoreHandleTypeFlagBits kOpaque =
 constexpr VkExternalSemaphoreFeatureFlags kBothWays =
     VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
 
-struct Instance {
-  VkInstance handle = VK_NULL_HANDLE;
-  PFN_vkGetInstanceProcAddr next = nullptr;
-  PFN_vkDestroyInstance destroy = nullptr;
+struct Instance : layer::NextInstance {
   PFN_vkGetPhysicalDeviceFeatures2 features = nullptr;
   PFN_vkGetPhysicalDeviceProperties properties = nullptr;
   PFN_vkEnumerateDeviceExtensionProperties extensions = nullptr;
@@ -49,28 +46,13 @@ Device& device_of(const void* object) {
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* create,
                                                const VkAllocationCallbacks* allocator,
                                                VkInstance* instance) {
-  auto* link = layer::link_info<VkLayerInstanceCreateInfo>(
-      create->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO);
-  if (!link) return VK_ERROR_INITIALIZATION_FAILED;
   Instance made;
-  made.next = link->u.pLayerInfo->pfnNextGetInstanceProcAddr;
-  link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-  const auto create_next =
-      reinterpret_cast<PFN_vkCreateInstance>(made.next(VK_NULL_HANDLE, "vkCreateInstance"));
-  if (!create_next) return VK_ERROR_INITIALIZATION_FAILED;
-  const VkResult result = create_next(create, allocator, instance);
-  if (result != VK_SUCCESS) return result;
-  made.handle = *instance;
-  const auto load = [&](auto& function, const std::string& name) {
-    PFN_vkVoidFunction found = made.next(*instance, name.c_str());
-    if (!found) found = made.next(*instance, (name + "KHR").c_str());
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(found);
-  };
-  load(made.destroy, "vkDestroyInstance");
-  load(made.features, "vkGetPhysicalDeviceFeatures2");
-  load(made.properties, "vkGetPhysicalDeviceProperties");
-  load(made.extensions, "vkEnumerateDeviceExtensionProperties");
-  load(made.semaphores, "vkGetPhysicalDeviceExternalSemaphoreProperties");
+  if (const VkResult result = made.create(create, allocator, instance); result != VK_SUCCESS)
+    return result;
+  made.load(made.features, "vkGetPhysicalDeviceFeatures2");
+  made.load(made.properties, "vkGetPhysicalDeviceProperties");
+  made.load(made.extensions, "vkEnumerateDeviceExtensionProperties");
+  made.load(made.semaphores, "vkGetPhysicalDeviceExternalSemaphoreProperties");
   std::lock_guard lock(guard);
   instances[layer::dispatch_table(*instance)] = made;
   return VK_SUCCESS;
