@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "ptx2spv/debug_setting.hpp"
+#include "ptx2spv/text.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -67,9 +67,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 std::optional<std::uint64_t> number_in(std::string_view text, const Form& form) {
   std::uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (value < form.least || value > form.most) return std::nullopt;
+  if (!read_number(text, value) || value < form.least || value > form.most) return std::nullopt;
   return value;
 }
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "ptx2spv/text.hpp"
 #include "src/vulkan/api.hpp"
 
 namespace ptx2spv::runtime {
@@ -124,9 +124,7 @@ std::optional<Answers> Answers::parse(std::string_view text) {
     const std::size_t equals = word.find('=');
     if (equals == word.npos) return std::nullopt;
     std::uint32_t value = 0;
-    const char* last = word.data() + word.size();
-    const auto [stop, error] = std::from_chars(word.data() + equals + 1, last, value);
-    if (error != std::errc() || stop != last || !answers.set(word.substr(0, equals), value))
+    if (!read_number(word.substr(equals + 1), value) || !answers.set(word.substr(0, equals), value))
       return std::nullopt;
   }
   return answers;

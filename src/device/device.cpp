@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 
+#include "ptx2spv/text.hpp"
 #include "src/cache/disk_cache.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/device/needs.hpp"
@@ -123,12 +123,9 @@ Status set_checks(DeviceState& device) {
 Status set_timeout(DeviceState& device) {
   const std::string_view text = option_text(Option::timeout);
   double seconds = 0;
-  if (!text.empty()) {
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-    if (code != std::errc{} || end != text.data() + text.size() || !(seconds >= 0))
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("PTX2SPV_TIMEOUT: '{}' is no number of seconds", text));
-  }
+  if (!text.empty() && (!read_number(text, seconds) || !(seconds >= 0)))
+    return make_error(ErrorCode::invalid_argument,
+                      fmt::format("PTX2SPV_TIMEOUT: '{}' is no number of seconds", text));
   device.queue.set_timeout(device.options.timeout.value_or(seconds));
   return {};
 }

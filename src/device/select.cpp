@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
+#include "ptx2spv/text.hpp"
 #include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
 #include "src/options.hpp"
@@ -82,9 +82,7 @@ bool matches(const Candidate& each, const std::string& request) {
   std::string_view number = request;
   if (number.starts_with("index:")) number.remove_prefix(6);
   std::uint32_t index = 0;
-  auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
-  if (error == std::errc() && end == number.data() + number.size() && !number.empty())
-    return index == each.info.index;
+  if (read_number(number, index)) return index == each.info.index;
   return lower(each.info.name).find(request) != std::string::npos;
 }
 

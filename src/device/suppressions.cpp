@@ -4,9 +4,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "ptx2spv/sanitize.hpp"
+#include "ptx2spv/text.hpp"
 #include "src/files.hpp"
 #include "src/options.hpp"
 #include "src/vulkan/api.hpp"
@@ -89,9 +89,8 @@ Result<Suppressions> Suppressions::parse(std::string_view text, std::string_view
         row.file = word.substr(3);
         const std::size_t colon = row.file.rfind(':');
         if (colon == std::string::npos) continue;
-        const char* last = row.file.data() + row.file.size();
-        const auto [stop, code] = std::from_chars(row.file.data() + colon + 1, last, row.line);
-        if (code != std::errc() || stop != last || row.line == 0 || colon == 0)
+        if (!read_number(std::string_view(row.file).substr(colon + 1), row.line) || row.line == 0 ||
+            colon == 0)
           return bad(words[i],
                      fmt::format("'{}' is not of the form at=FILE or at=FILE:LINE", word));
         row.file.resize(colon);

@@ -2,12 +2,13 @@
 // completion are made from it.
 #pragma once
 
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "ptx2spv/text.hpp"
 
 namespace ptx2spv::tools {
 
@@ -132,8 +133,7 @@ std::string set_word(void* settings, const ParsedOption& option) {
 
 template <class Number>
 bool parse_number(std::string_view text, Number& value, Number low, Number high) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
+  return read_number(text, value) && value >= low && value <= high;
 }
 /// "--jobs takes a number from 1 to 1024, not 'x'".
 std::string wrong_number(const ParsedOption& option, std::uint64_t low, std::uint64_t high);

@@ -1,10 +1,10 @@
 #include "tools/ptxrun/reader.hpp"
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
+#include "ptx2spv/text.hpp"
 #include "tools/common/npy.hpp"
 
 namespace ptx2spv::tools {
@@ -35,9 +35,7 @@ bool parse_integer(std::string_view text, bool& negative, std::uint64_t& magnitu
     base = 16;
     text.remove_prefix(2);
   }
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
-  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+  return read_number(text, magnitude, base);
 }
 
 Bytes little_endian(std::uint64_t bits, std::uint32_t count) {

@@ -1,11 +1,11 @@
 #include "translator/ir/parse.hpp"
 
-#include <charconv>
 #include <map>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "ptx2spv/text.hpp"
 #include "translator/ir/names.hpp"
 
 namespace ptx2spv::ir {
@@ -31,8 +31,7 @@ bool number(std::string_view text, std::uint64_t& value) {
     text.remove_prefix(2);
     base = 16;
   }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
+  return read_number(text, value, base);
 }
 
 template <typename Enum, std::size_t N>
