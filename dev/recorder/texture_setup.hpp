@@ -13,22 +13,20 @@ namespace ptx2spv::recorder {
 
 /// In the order of abi::SurfaceFormat.
 enum class TexelFormat : std::uint8_t {
-  u8,
-  u16,
-  u32,
-  s8,
-  s16,
-  s32,
-  f16,
-  f32,
-  unorm8,
-  unorm16,
-  snorm8,
-  snorm16
+#define PTX2SPV_FORMAT(name, bytes) name,
+#include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT
 };
 inline constexpr const char* kTexelFormatNames[] = {
-    "u8", "u16", "u32", "s8", "s16", "s32", "f16", "f32", "unorm8", "unorm16", "snorm8", "snorm16"};
-inline constexpr unsigned kTexelFormatBytes[] = {1, 2, 4, 1, 2, 4, 2, 4, 1, 2, 1, 2};
+#define PTX2SPV_FORMAT(name, bytes) #name,
+#include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT
+};
+inline constexpr unsigned kTexelFormatBytes[] = {
+#define PTX2SPV_FORMAT(name, bytes) bytes,
+#include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT
+};
 
 /// bits: the generator's bits. unit: floats in [0, 1). wide: floats of either sign over 24 powers
 /// of two. special: wide, with infinities, NaN, zeros and denormals among them. ramp: x, y, z,

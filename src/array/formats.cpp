@@ -8,22 +8,15 @@ namespace ptx2spv {
 namespace {
 
 struct FormatRow {
-  const char* name;
+  abi::SurfaceFormat format;
+  std::string_view name;
   std::uint32_t bytes;
 };
-// In the order of abi::SurfaceFormat.
-constexpr std::array<FormatRow, 12> kFormats{{{"u8", 1},
-                                              {"u16", 2},
-                                              {"u32", 4},
-                                              {"s8", 1},
-                                              {"s16", 2},
-                                              {"s32", 4},
-                                              {"f16", 2},
-                                              {"f32", 4},
-                                              {"unorm8", 1},
-                                              {"unorm16", 2},
-                                              {"snorm8", 1},
-                                              {"snorm16", 2}}};
+constexpr FormatRow kFormats[] = {
+#define PTX2SPV_FORMAT(name, bytes) {abi::SurfaceFormat::name, #name, bytes},
+#include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT
+};
 constexpr std::array<const char*, 5> kGeometries{"1d", "2d", "3d", "a1d", "a2d"};
 
 }  // namespace
@@ -37,12 +30,12 @@ std::optional<Geometry> parse_geometry(std::string_view text) {
 }
 
 const char* to_string(abi::SurfaceFormat format) {
-  return kFormats[static_cast<std::size_t>(format)].name;
+  return kFormats[static_cast<std::size_t>(format)].name.data();
 }
 
 std::optional<abi::SurfaceFormat> parse_format(std::string_view text) {
-  for (std::size_t i = 0; i < kFormats.size(); ++i)
-    if (text == kFormats[i].name) return static_cast<abi::SurfaceFormat>(i);
+  for (const FormatRow& each : kFormats)
+    if (text == each.name) return each.format;
   return std::nullopt;
 }
 

@@ -48,8 +48,11 @@ bool parse_capability(std::string_view text, std::uint32_t& capability) {
 
 // u8x4
 bool parse_texel(std::string_view text, SlotSpec& spec) {
-  constexpr std::string_view kFormats[] = {"u8",  "u16", "u32",    "s8",      "s16",    "s32",
-                                           "f16", "f32", "unorm8", "unorm16", "snorm8", "snorm16"};
+  constexpr std::string_view kFormats[] = {
+#define PTX2SPV_FORMAT(name, bytes) #name,
+#include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT
+  };
   const std::string_view format = cut(text, 'x');
   std::uint32_t channels = 0;
   if (!parse_number(text, channels, 1u, 4u) || channels == 3) return false;

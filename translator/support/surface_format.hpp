@@ -7,8 +7,14 @@ namespace ptx2spv {
 
 /// Bytes of one component of a texel.
 constexpr unsigned component_bytes(abi::SurfaceFormat format) {
-  constexpr unsigned char kBytes[] = {1, 2, 4, 1, 2, 4, 2, 4, 1, 2, 1, 2};
-  return kBytes[static_cast<unsigned>(format)];
+  switch (format) {
+#define PTX2SPV_FORMAT(name, bytes) \
+  case abi::SurfaceFormat::name:    \
+    return bytes;
+#include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT
+  }
+  return 0;
 }
 
 constexpr unsigned texel_bytes(abi::SurfaceFormat format, unsigned channels) {
