@@ -69,7 +69,6 @@ TranslateOptions any_options(Random& random, std::size_t& inline_budget) {
   options.wide_surfaces = !random.one_in(3);
   options.assume_live_handles = random.one_in(3);
   options.assume_small_grid = random.one_in(2);
-  options.assume_trip_counts = random.one_in(3);
   options.shared_in_memory = random.one_in(4);
   constexpr std::uint32_t kThreads[] = {1, 32, 33, 64, 256, 1000, 1024};
   options.max_block_threads = any_of(random, kThreads);

@@ -14,6 +14,7 @@
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/texture/texture_records.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
+#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv {
 
@@ -97,6 +98,8 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lowered.info.sync.divergent_warp_operations =
       lowered.info.sync.warp_operations &&
       (waits_for_objects || passes::warp_operations_diverge(function, lowered.module));
+  lowered.info.sync.partial_warp_operations =
+      lowered.info.sync.warp_operations && !passes::warp::names_all_lanes(function);
   return front;
 }
 

@@ -129,9 +129,6 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
     if (entry.bindings >> number & 1) json.value(number);
   json.end(']');
   json.key("push_words").value(entry.push_words);
-  list(json, "trip_count_params", entry.loops.trip_count_params,
-       [&](std::uint32_t at) { json.value(at); });
-  json.key("trip_count_limit").value(entry.loops.trip_count_limit);
   list(json, "push_params", entry.push_params, [&](const PushParam& param) {
     json.begin('{');
     json.key("word").value(param.word);

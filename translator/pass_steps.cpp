@@ -39,16 +39,6 @@ void steps::fix_block_size(PassContext& c) {
     passes::fix_push_word(c.function, abi::Push::grid_x + axis, c.options.together[axis]);
 }
 
-void steps::coarsen_threads(PassContext& c) {
-  passes::BlockOptions fewer = c.block;
-  fewer.fewer = c.options.workgroup_threads == 0;
-  fewer.warps = c.info.sync.warp_operations;
-  c.coarsened = passes::thread_coarsening(c.function, c.module, fewer).empty();
-  if (!c.coarsened) return;
-  c.info.workgroup_threads = fewer.workgroup_threads;
-  c.info.threads_per_invocation = c.function.region_threads;
-}
-
 namespace {
 
 /// The workgroup with whole warps where the threads of a block are cut up by warps that are the
@@ -83,10 +73,10 @@ void steps::split_threads(PassContext& c) {
 }
 
 void steps::structurize(PassContext& c) {
-  c.function.loop_guard.first_number = static_cast<std::uint32_t>(c.info.trap_sites.size()) + 1;
-  passes::structurize(c.function, c.module);
+  c.guard.first_number = static_cast<std::uint32_t>(c.info.trap_sites.size()) + 1;
+  passes::structurize(c.function, c.module, &c.guard);
   c.structured = true;
-  for (const std::uint32_t loc : c.function.loop_guard.loops) {
+  for (const std::uint32_t loc : c.guard.loops) {
     TrapSite site;
     site.line = c.function.locs[loc].line;
     site.source_line = c.function.locs[loc].source_line;

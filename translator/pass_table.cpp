@@ -23,7 +23,7 @@ bool always(const PassContext&) { return true; }
 bool for_device(const PassContext& c) { return c.steps == nullptr; }
 bool for_interpreter(const PassContext& c) { return c.steps != nullptr; }
 bool optimizes(const PassContext& c) { return c.optimize; }
-bool coarsens(const PassContext& c) { return c.form == BlockForm::coarsened; }
+bool in_regions(const PassContext& c) { return c.model == ThreadModel::regions; }
 
 constexpr Pass front(std::string_view name, void (*run)(FrontContext& c), std::string_view why) {
   return {Phase::front, name, Form::variables, kRequired, nullptr, nullptr, why, run};
@@ -115,27 +115,23 @@ constexpr Pass kPasses[] = {
      [](const PassContext& c) { return c.options.shared_in_memory; },
      [](PassContext& c) { passes::move_shared_memory(c.function); },
      "shared memory that exceeds the device's moves into a buffer"},
-    {Phase::memory, "fix-block-size", Form::variables, kRequired,
-     [](const PassContext& c) { return c.model == ThreadModel::regions; }, steps::fix_block_size,
+    {Phase::memory, "fix-block-size", Form::variables, kRequired, in_regions, steps::fix_block_size,
      "the number of threads per invocation follows from the block's size"},
 
     {Phase::threads, "lower-fault-notes", Form::variables, kRequired,
-     [](const PassContext& c) { return c.function.fault_log.sites && !coarsens(c); },
+     [](const PassContext& c) { return c.function.fault_log.sites != 0; },
      [](PassContext& c) { passes::lower_fault_notes(c.function, c.model == ThreadModel::regions); },
-     "the sanitizer's: a thread's faults become registers of its own; thread-coarsening gives an "
-     "invocation registers for all of its threads"},
+     "the sanitizer's: a thread's faults become registers of its own"},
     {Phase::threads, "detect-loop-cutoff", Form::variables, kRequired,
-     [](const PassContext& c) { return c.loops_cut_off && c.form == BlockForm::whole; },
-     [](PassContext& c) { passes::detect_loop_cutoff(c.function); },
+     [](const PassContext& c) { return c.loops_cut_off && !in_regions(c); },
+     [](PassContext& c) { passes::detect_loop_cutoff(c.function, c.guard); },
      "where the driver ends loops silently: a thread records that it left a loop by an exit, and "
      "checks at its end that it left all of them"},
     {Phase::threads, "lower-traps", Form::variables, kRequired, always,
      [](PassContext& c) {
-       // Threads that would miss a barrier others wait at stay in their loops, and those of a warp
-       // that one invocation runs.
-       const bool together = coarsens(c) || (c.model == ThreadModel::direct && for_device(c));
-       passes::lower_traps(c.function, (together && c.info.sync.barriers) ||
-                                           (coarsens(c) && c.info.sync.warp_operations));
+       // Threads that would miss a barrier others wait at stay in their loops.
+       const bool together = c.model == ThreadModel::direct && for_device(c);
+       passes::lower_traps(c.function, together && c.info.sync.barriers, &c.guard);
      },
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", Form::variables, kRequired, always,
@@ -152,19 +148,16 @@ constexpr Pass kPasses[] = {
     {Phase::threads, "demote-to-stack", Form::variables, kRequired, always,
      [](PassContext& c) { passes::demote_to_stack(c.function); },
      "values used outside their block become variables, so that control flow may be rearranged"},
-    {Phase::threads, "thread-coarsening", Form::variables, kOptional, coarsens,
-     steps::coarsen_threads,
-     "for blocks that are larger than a workgroup or of unknown size, and for warps where "
-     "subgroups are smaller: tried first, because it keeps loops whole; before structurize, "
-     "because it rearranges the graph"},
-    {Phase::threads, "split-at-barriers", Form::variables, kRequired,
-     [](const PassContext& c) { return c.form == BlockForm::split; }, steps::split_threads,
-     "for barriers that some threads miss, and warp operations: cuts the kernel there"},
+    {Phase::threads, "split-at-barriers", Form::variables, kRequired, in_regions,
+     steps::split_threads,
+     "for blocks larger than a workgroup, barriers that some threads miss, and warp operations: "
+     "cuts the kernel there; before structurize, because it rearranges the graph"},
 
     {Phase::structure, "loop-cutoff-of-regions", Form::variables, kRequired,
      [](const PassContext& c) { return c.loops_cut_off && c.model == ThreadModel::regions; },
      [](PassContext& c) {
-       if (passes::detect_loop_cutoff(c.function)) passes::report_at_exits(c.function);
+       passes::detect_loop_cutoff(c.function, c.guard);
+       if (c.guard.on) passes::report_at_exits(c.function, c.guard);
      },
      "where an invocation runs several threads, the driver cuts off the loops over them"},
     {Phase::structure, "native-barriers", Form::variables, kRequired, for_device,
@@ -201,19 +194,12 @@ constexpr Pass kPasses[] = {
      "a clock is the device's, or counts its readings"},
     {Phase::legalise, "checked-loops", Form::ssa, kOptional,
      // Guards store in every loop.
-     [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
+     [](const PassContext& c) { return c.optimize && !c.guard.on; },
      [](PassContext& c) {
        passes::checked_loops(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
      "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
      "one fails"},
-    {Phase::legalise, "checked-segments", Form::ssa, kOptional,
-     [](const PassContext& c) { return c.optimize && !c.function.loop_guard.on; },
-     [](PassContext& c) {
-       passes::checked_segments(c.function, {.profile = c.profile, .fp = c.options.fp});
-     },
-     "the same for straight lines: one check for all operations of a line, which a loop repeats "
-     "where it fails"},
     {Phase::legalise, "checked-fma", Form::ssa, kOptional, optimizes,
      [](PassContext& c) {
        passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
@@ -251,27 +237,6 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
      "removes what legalisation left over"},
 
-    {Phase::workarounds, "loop-trip-count", Form::ssa, kOptional,
-     [](const PassContext& c) { return c.loops_cut_off && c.optimize; },
-     [](PassContext& c) {
-       // What the driver counts is not known to the iteration.
-       const std::uint32_t most =
-           c.profile.max_loop_iterations - c.profile.max_loop_iterations / 16;
-       c.few_iterations =
-           passes::loop_trip_count(c.function, most, c.options.assume_trip_counts, c.info);
-     },
-     "removes guards where all loops have bounds"},
-    {Phase::workarounds, "simplify-bounded", Form::ssa, kOptional,
-     [](const PassContext& c) { return c.few_iterations; },
-     [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },
-     "removes what the guards leave"},
-    {Phase::workarounds, "merge-loop-exits", Form::ssa, kOptional,
-     // What guards have to notice is left alone.
-     [](const PassContext& c) {
-       return !c.profile.costs.skipped_branches && c.optimize && !c.function.loop_guard.on;
-     },
-     [](PassContext& c) { passes::merge_loop_exits(c.function); },
-     "CPU drivers execute both sides of every branch: fewer exits cost less"},
     {Phase::workarounds, "lcssa", Form::ssa, kOptional,
      [](const PassContext& c) {
        return c.profile.workarounds.lcssa_loads || c.profile.workarounds.lcssa_values;
@@ -311,10 +276,7 @@ constexpr Pass kPasses[] = {
 
     {Phase::emission, "promote-params-to-push-constants", Form::ssa, kOptional, for_device,
      [](PassContext& c) {
-       passes::promote_params_to_push_constants(
-           c.function,
-           {.push_words = c.options.push_words, .dear_shifts = !c.profile.costs.vector_shifts},
-           c.info);
+       passes::promote_params_to_push_constants(c.function, c.options.push_words, c.info);
      },
      "once it is known which parameters are still read"},
     {Phase::emission, "fenced-accesses", Form::ssa, kRequired, for_device,

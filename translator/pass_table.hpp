@@ -8,17 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "translator/passes/loop_guard.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/pipeline.hpp"
 
 namespace ptx2spv {
-
-/// How a kernel whose blocks are no workgroups of their own is cut up.
-enum class BlockForm : std::uint8_t {
-  whole,      ///< no need to: the direct and flat models
-  coarsened,  ///< threads side by side between the device's own barriers
-  split,      ///< pieces between barriers and warp operations
-};
 
 /// What the passes of one translation share.
 struct PassContext {
@@ -35,12 +29,10 @@ struct PassContext {
   Growth& growth;
 
   ThreadModel model = ThreadModel::direct;
-  BlockForm form = BlockForm::whole;
   passes::BlockOptions block{};
+  passes::LoopGuard guard{};
   bool optimize = false;
-  bool loops_cut_off = false;   ///< the driver ends loops silently
-  bool coarsened = false;       ///< thread-coarsening did what it was asked for
-  bool few_iterations = false;  ///< loop-trip-count took the guard away
+  bool loops_cut_off = false;  ///< the driver ends loops silently
   bool structured = false, ssa = false;
   std::string_view skip;  ///< names of passes that are left out, with + between
   bool stopped = false;   ///< after the pass that the debug setting stop-after names
@@ -72,7 +64,7 @@ struct Pass {
   void (*front)(FrontContext& c) = nullptr;  ///< Phase::front: instead of `when` and `run`
 };
 
-/// All passes. The rows of Phase::threads run for each form that is tried.
+/// All passes.
 std::span<const Pass> passes_in_order();
 
 /// Whether the pass is one of the names in `names`, with + between them.
@@ -93,7 +85,6 @@ void check(PassContext& c, std::string_view name);
 namespace steps {
 void fix_block_size(PassContext& c);
 void expand_texture_reads(PassContext& c);
-void coarsen_threads(PassContext& c);
 void split_threads(PassContext& c);
 void structurize(PassContext& c);
 void assemble(PassContext& c);

@@ -11,7 +11,6 @@
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/texture/texture_records.hpp"
-#include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv {
 
@@ -76,40 +75,6 @@ void run_phase(PassContext& c, Phase phase) {
     c.outgrown = !c.growth.fits(c.function);
     stop_after(c, pass.name);
   }
-}
-
-/// Whether an invocation that runs a whole warp leaves the device enough to do: a CPU's vector
-/// units, where subgroups are smaller than warps.
-bool small_subgroups(const Profile& profile) {
-  return profile.subgroup_size != 0 && profile.subgroup_size < 32;
-}
-
-/// Whether all 32 lanes reach each warp operation together and are its members, so that the
-/// sanitizer has nothing to look for there.
-bool whole_warps(const PassContext& c) {
-  const std::uint32_t* size = c.options.block;
-  return !c.info.sync.divergent_warp_operations && size[0] &&
-         size[0] * size[1] * size[2] % 32 == 0 && passes::warp::names_all_lanes(c.function);
-}
-
-/// The threads' phase in the forms that may do, the better one first.
-void run_threads(PassContext& c) {
-  if (c.model != ThreadModel::regions) return run_phase(c, Phase::threads);
-  const bool checked = c.block.checked && ((c.info.sync.warp_operations && !whole_warps(c)) ||
-                                           c.info.sync.divergent_barriers);
-  if (!runs_grid(c) && !checked &&
-      (c.info.sync.warp_operations ? small_subgroups(c.profile) : c.info.sync.barriers)) {
-    const ir::Function function = c.function;
-    const EntryInfo info = c.info;
-    c.form = BlockForm::coarsened;
-    run_phase(c, Phase::threads);
-    if (c.coarsened && !c.outgrown) return;
-    c.coarsened = c.outgrown = false;
-    c.function = function;
-    c.info = info;
-  }
-  c.form = BlockForm::split;
-  run_phase(c, Phase::threads);
 }
 
 }  // namespace
@@ -207,7 +172,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
   growth.limit(c.function);
   if (options.checks == no_checks) passes::forget_origins(c.function);
   run_phase(c, Phase::memory);
-  run_threads(c);
+  run_phase(c, Phase::threads);
   if (c.model == ThreadModel::regions) {
     info.shared_bytes = c.function.shared_bytes;
     info.local_bytes = c.function.local_bytes;
@@ -218,7 +183,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
     return error("kernel '" + info.name + "': " + growth.refusal(),
                  program.function(front.function).span);
   if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
-  info.loops.guarded = c.function.loop_guard.on;
+  info.guards_loops = c.guard.on;
   info.local_accesses = local_accesses(c.function);
   run_phase(c, Phase::emission);
   if (!c.problem.empty())

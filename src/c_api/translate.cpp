@@ -71,7 +71,6 @@ Status read_options(const ptx2spv_translate_options* from, TranslateOptions& opt
   options.assume_live_handles = from->assume_live_handles;
   options.wide_surfaces = !from->assume_small_surfaces;
   options.assume_small_grid = from->assume_small_grid;
-  options.assume_trip_counts = from->assume_trip_counts;
   options.shared_in_memory = from->shared_in_memory;
   if (from->max_block_threads > 1024)
     return make_error(ErrorCode::invalid_argument, "no block has more than 1024 threads");

@@ -26,8 +26,12 @@ std::uint64_t compile_microseconds(const PhysicalTraits& traits, std::size_t cod
   }
 }
 
-bool has_slow_barriers(const PhysicalTraits& traits) {
-  return traits.driver == VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
+bool meets_slowly(const PhysicalTraits& traits, bool barriers, bool warp_operations) {
+  switch (traits.driver) {
+    case VK_DRIVER_ID_GOOGLE_SWIFTSHADER: return barriers || warp_operations;
+    case VK_DRIVER_ID_MESA_LLVMPIPE: return warp_operations;
+    default: return false;
+  }
 }
 
 }  // namespace ptx2spv::runtime

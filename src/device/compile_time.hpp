@@ -16,8 +16,8 @@ namespace ptx2spv::runtime {
 std::uint64_t compile_microseconds(const PhysicalTraits& traits, std::size_t code_bytes,
                                    std::uint32_t local_accesses, bool cut);
 
-/// Whether kernels with barriers take longer as the driver's code than in the interpreter
-/// (docs/develop/interpreter.md).
-bool has_slow_barriers(const PhysicalTraits& traits);
+/// Whether kernels with barriers or warp operations take longer as the driver's code than in the
+/// interpreter (docs/develop/interpreter.md).
+bool meets_slowly(const PhysicalTraits& traits, bool barriers, bool warp_operations);
 
 }  // namespace ptx2spv::runtime

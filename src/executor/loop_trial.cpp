@@ -44,7 +44,7 @@ bool tries_loops(const LaunchPlan& device) {
   const LaunchFacts& facts = *device.facts;
   // A wait's iterations depend on other threads, and the device's translation tells where it has no
   // end.
-  if (!info.loops.guarded || info.waits.spins || info.sync.divergent_warp_operations ||
+  if (!info.guards_loops || info.waits.spins || info.sync.divergent_warp_operations ||
       facts.config.threads || facts.config.cooperative || facts.config.repeat != 1 ||
       device.sanitized || facts.fp != FpPolicy::exact)
     return false;

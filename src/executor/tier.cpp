@@ -19,7 +19,7 @@ constexpr float kMuchLonger = 1000;
 constexpr std::uint64_t kMostForSync = 20'000'000;
 
 bool looks_at_sync(const LaunchFacts& facts) {
-  return (facts.checks & check_sync) != 0 && has_sync_to_check(*facts.kernel->info);
+  return (facts.checks & check_sync) != 0 && has_sync_to_check(facts);
 }
 
 /// Whether threads may wait for what the program does meanwhile. A CPU's driver has an end to
@@ -47,10 +47,12 @@ bool host_at_once(const LaunchFacts& facts) {
          waits_for_others(facts) || (tier.interpreted_us < tier.patience_us && exact(facts));
 }
 
+bool driver_first() { return option_text(Option::tier) == "driver"; }
+
 /// Whether the host's machine code is preferred to that of a CPU's driver.
 bool host_first(const LaunchFacts& facts) {
   return exact(facts) && !facts.config.threads && !looks_at_sync(facts) &&
-         !facts.kernel->tier.not_compiled && option_text(Option::tier) != "driver" &&
+         !facts.kernel->tier.not_compiled && !driver_first() &&
          InterpretedKernel::no_compiler().empty();
 }
 
@@ -78,7 +80,8 @@ bool host_for_now(const LaunchFacts& facts, const Variant& variant) {
     return true;
   }
   if (!exact(facts)) return false;
-  if ((info.sync.barriers && !wait && has_slow_barriers(traits)) || gives_up) {
+  const bool warps = info.sync.warp_operations && !driver_first();
+  if ((!wait && meets_slowly(traits, info.sync.barriers, warps)) || gives_up) {
     tier.patience_us = UINT64_MAX;
     return true;
   }

@@ -131,19 +131,6 @@ void specialise(const LaunchFacts& facts, Specialization& key) {
     std::fill(std::begin(key.block), std::end(key.block), 0);
 }
 
-/// Whether the parameters that bound the kernel's loops are small enough for a translation without
-/// guards.
-bool few_iterations(const EntryInfo& info, const std::vector<std::byte>& params) {
-  return !info.loops.trip_count_params.empty() &&
-         std::all_of(info.loops.trip_count_params.begin(), info.loops.trip_count_params.end(),
-                     [&](std::uint32_t offset) {
-                       std::uint32_t word = 0;
-                       if (offset + 4 <= params.size())
-                         std::memcpy(&word, params.data() + offset, 4);
-                       return word <= info.loops.trip_count_limit;
-                     });
-}
-
 /// The translation for `key`, which takes in what only the translation tells.
 Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, LaunchPlan& plan) {
   const DeviceState& device = plan.device();
@@ -169,18 +156,12 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
         fmt::format(
             "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
             kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes));
-  const EntryInfo& info = (*variant)->info;
-  const bool few = few_iterations(info, plan.params);
   // Where loops are tried, a module serves the rest of a grid, too.
-  const bool parts = !few && info.loops.guarded && key.assume_small_grid &&
-                     device.executor != ExecutorPolicy::device;
-  if (few || parts) {
-    key.assume_trip_counts = few;
-    key.assume_small_grid = key.assume_small_grid && !parts;
-    variant = kernel.variant(key, plan.prepare_ms);
-    if (!variant) return variant.error();
-  }
-  return *variant;
+  if (!(*variant)->info.guards_loops || !key.assume_small_grid ||
+      device.executor == ExecutorPolicy::device)
+    return *variant;
+  key.assume_small_grid = false;
+  return kernel.variant(key, plan.prepare_ms);
 }
 
 Result<PipelineKey> pipeline_shape(const LaunchPlan& plan) {

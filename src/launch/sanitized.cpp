@@ -14,6 +14,7 @@
 #include "src/array/texture.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/report.hpp"
+#include "src/launch/shape.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -428,8 +429,14 @@ void settle_slots(const KernelState& kernel, const Slots& slots, Specialization&
 
 }  // namespace
 
-bool has_sync_to_check(const EntryInfo& info) {
-  return info.sync.divergent_barriers || info.sync.warp_operations || info.waits.spins;
+bool has_sync_to_check(const LaunchFacts& facts) {
+  const EntryInfo& info = *facts.kernel->info;
+  // All 32 lanes reach each operation together, and are its members.
+  const bool whole_warps = !info.sync.divergent_warp_operations &&
+                           !info.sync.partial_warp_operations &&
+                           volume(facts.config.block) % 32 == 0;
+  return info.sync.divergent_barriers || (info.sync.warp_operations && !whole_warps) ||
+         info.waits.spins;
 }
 
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts,
@@ -448,7 +455,7 @@ Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts
   }
   if (!looks_at_sync && (key.checks & check_sync)) {
     key.checks = (key.checks & ~std::uint32_t{check_sync}) | check_memory;
-    if (has_sync_to_check(*kernel.info))
+    if (has_sync_to_check(facts))
       say_unchecked(kernel,
                     "the driver does not take kernel '{}' with checks of synchronisation, or not "
                     "soon: the interpreter runs it, and synchronisation is not looked at");

@@ -26,7 +26,7 @@ struct SanitizedLaunch {
 };
 
 /// Whether check_sync has anything to look for: operations that some threads may miss.
-bool has_sync_to_check(const EntryInfo& info);
+bool has_sync_to_check(const LaunchFacts& facts);
 /// Sets what of the key the checks decide. An executor that does not look at synchronisation has a
 /// line say so.
 Result<std::shared_ptr<SanitizedLaunch>> prepare_checks(const LaunchFacts& facts,

@@ -64,17 +64,6 @@ Answer cheaper(Asker& asker, std::string_view row, bool Costs::*field, const Pro
                       without.least)};
 }
 
-Answer vector_shifts(Asker& asker) {
-  std::string body = "mov.u32 %r8, 0;\nmov.u32 %r9, %r0;\nagain:\n";
-  for (unsigned i = 1; i < 25; ++i)
-    body += fmt::format("shl.b32 %r10, %r9, {};\nxor.b32 %r9, %r9, %r10;\nadd.u32 %r9, %r9, {};\n",
-                        i, i);
-  body +=
-      "add.u32 %r8, %r8, 1;\nsetp.lt.u32 %p1, %r8, 64;\n@%p1 bra again;\n"
-      "st.global.u32 [%d1], %r9;\n";
-  return cheaper(asker, "vector_shifts", &Costs::vector_shifts, {body, 0, 1}, 32);
-}
-
 // As most kernels end: a value that is stored, and where it goes.
 constexpr std::string_view kCopy = R"(
 ld.param.u64 %d3, [surface];
@@ -165,7 +154,6 @@ Answer routine_budget(Asker& asker) {
 
 std::span<const Question> cost_questions() {
   static constexpr Question kQuestions[] = {
-      {"vector_shifts", "does a shift cost no more than a multiplication?", vector_shifts},
       {"redirect_stores", "does a suppressed store cost least as a store elsewhere?",
        redirect_stores},
       {"skipped_branches", "is a branch that no thread takes skipped?", skipped_branches},

@@ -46,7 +46,7 @@ everywhere:
 """
 #: What the interface describes as JSON (docs/reference/interface.md), in both languages.
 DESCRIBED = {"ParamInfo", "SlotInfo", "RefInfo", "SourcePlace", "TrapSite", "AccessSite",
-             "VariableInfo", "Relocation", "PushParam", "EntryInfo", "EntryTextures", "EntryLoops",
+             "VariableInfo", "Relocation", "PushParam", "EntryInfo", "EntryTextures",
              "EntrySync", "EntryWaits", "EntrySanitizer", "StaticSurfref",
              "StaticTexref", "Interface"}
 #: Forms that C has otherwise: results are statuses, objects are handles.

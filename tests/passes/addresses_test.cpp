@@ -32,7 +32,7 @@ b0:
 TEST(PromoteParams, words_that_the_launch_leaves_take_parameters) {
   Parsed p(kParams);
   EntryInfo info;
-  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {.push_words = 32}, info));
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, 32, info));
   EXPECT_EQ(validate(p.f, p.m, true, false), "");
   EXPECT_EQ(p.count(Op::load, Space::param), 0u);
   EXPECT_EQ(p.count(Op::lshr), 0u);
@@ -50,20 +50,19 @@ TEST(PromoteParams, words_that_the_launch_leaves_take_parameters) {
 TEST(PromoteParams, what_finds_no_room_stays_in_the_buffer) {
   Parsed p(kParams);
   EntryInfo info;
-  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {.push_words = 4}, info));
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, 4, info));
   EXPECT_EQ(validate(p.f, p.m, true, false), "");
   EXPECT_EQ(info.push_params.size(), 3u);
   EXPECT_EQ(p.count(Op::load, Space::param), 2u);
   EXPECT_EQ(p.count(Op::lshr), 1u);
   Parsed none(kParams);
   EntryInfo untouched;
-  EXPECT_FALSE(passes::promote_params_to_push_constants(none.f, {}, untouched));
+  EXPECT_FALSE(passes::promote_params_to_push_constants(none.f, 0, untouched));
   EXPECT_TRUE(untouched.push_params.empty());
 }
 
-TEST(PromoteParams, a_word_is_placed_twice_only_where_shifts_are_dear) {
-  for (const bool dear : {false, true}) {
-    Parsed p(R"(
+TEST(PromoteParams, a_word_that_is_read_shifted_too_is_placed_once) {
+  Parsed p(R"(
 b0:
   %1 = constant i32 0x0
   %2 = constant i64 0x100
@@ -74,12 +73,10 @@ b0:
   store mem=global,4 %2 %6
   exit
 )");
-    EntryInfo info;
-    EXPECT_TRUE(passes::promote_params_to_push_constants(
-        p.f, {.push_words = 32, .dear_shifts = dear}, info));
-    EXPECT_EQ(info.push_params.size(), dear ? 2u : 1u);
-    EXPECT_EQ(p.count(Op::lshr), dear ? 0u : 1u);
-  }
+  EntryInfo info;
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, 32, info));
+  EXPECT_EQ(info.push_params.size(), 1u);
+  EXPECT_EQ(p.count(Op::lshr), 1u);
 }
 
 TEST(PromoteParams, words_of_a_record_are_read_together) {
@@ -100,7 +97,7 @@ b0:
   EntryInfo info;
   info.slots.resize(1);
   info.slot_records = 16;
-  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, {}, info));
+  EXPECT_TRUE(passes::promote_params_to_push_constants(p.f, 0, info));
   EXPECT_EQ(validate(p.f, p.m, true, false), "");
   EXPECT_EQ(p.count(Op::load, Space::param), 2u);
   EXPECT_EQ(p.count(Op::extract), 2u);

@@ -269,27 +269,32 @@ TEST(LowerTraps, a_thread_with_a_fault_leaves_its_loops_unless_others_wait_at_ba
 TEST(DetectLoopCutoff, a_loop_gets_a_guard_behind_local_memory) {
   Parsed p(kWait, Form::variables);
   p.f.local_bytes = 6;
-  EXPECT_TRUE(passes::detect_loop_cutoff(p.f));
+  passes::LoopGuard guard, none;
+  passes::detect_loop_cutoff(p.f, guard);
   p.expect_valid();
-  EXPECT_TRUE(p.f.loop_guard.on);
-  EXPECT_EQ(p.f.loop_guard.first_word, 8u);
+  EXPECT_TRUE(guard.on);
+  EXPECT_EQ(guard.first_word, 8u);
   Parsed straight("b0:\n  exit\n", Form::variables);
-  EXPECT_FALSE(passes::detect_loop_cutoff(straight.f));
-  EXPECT_FALSE(straight.f.loop_guard.on);
+  passes::detect_loop_cutoff(straight.f, none);
+  EXPECT_FALSE(none.on);
 }
 
 TEST(DetectLoopCutoff, a_loop_without_an_exit_gets_one) {
   Parsed p("b0:\n  br b1\nb1:\n  br b1\n", Form::variables);
   EXPECT_EQ(p.ends(Term::exit), 0u);
-  EXPECT_TRUE(passes::detect_loop_cutoff(p.f));
+  passes::LoopGuard guard;
+  passes::detect_loop_cutoff(p.f, guard);
+  EXPECT_TRUE(guard.on);
   p.expect_valid();
   EXPECT_EQ(p.ends(Term::exit), 1u);
 }
 
 TEST(DetectLoopCutoff, a_thread_that_was_cut_off_counts_itself_where_it_ends) {
   Parsed p(kWait, Form::variables);
-  EXPECT_TRUE(passes::detect_loop_cutoff(p.f));
-  passes::report_at_exits(p.f);
+  passes::LoopGuard guard;
+  passes::detect_loop_cutoff(p.f, guard);
+  EXPECT_TRUE(guard.on);
+  passes::report_at_exits(p.f, guard);
   p.expect_valid();
   EXPECT_EQ(p.ends(Term::exit), 1u);
   EXPECT_EQ(p.count(Op::atomic, Space::trap), 2u);

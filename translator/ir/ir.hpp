@@ -196,7 +196,7 @@ struct Block {
   BlockId merge_block = kNoBlock;
   BlockId continue_block = kNoBlock;
   std::uint32_t loc = 0;
-  bool loop_trip_count = false;  ///< a loop's header: no need to guard it (LoopGuard)
+  bool bounded = false;  ///< a loop's header: no need to guard it (passes::LoopGuard)
 };
 
 struct Var {
@@ -239,28 +239,11 @@ struct SurfaceOp {
   Query query = Query::width;
 };
 
-/// MemAttr::slot of local memory: the words of a LoopGuard.
-inline constexpr std::uint16_t kGuardSlot = 1;
 /// MemAttr::slot of global memory: words of the device heap that belong to the thread which has its
 /// lock. No loop waits for them.
 inline constexpr std::uint16_t kHeapSlot = 1;
 
-/// For drivers that silently end loops after a number of iterations of all of a thread's loops
-/// together (passes/workarounds/detect_loop_cutoff.cpp, which the structurizer obeys). Each loop
-/// has a word of local memory. A thread writes the loop's number there before it enters, and 0
-/// inside the loop, on the path to an exit. A driver that cuts a loop off takes none of these
-/// paths: at the end of a thread that was cut off, some word is not 0.
-struct LoopGuard {
-  bool on = false;
-  std::uint32_t first_word = 0;        ///< byte offset in local memory
-  std::uint32_t first_number = 1;      ///< of the first loop
-  std::vector<std::uint32_t> headers;  ///< by block: the location of the loop that it is header of
-  std::vector<std::uint32_t> loops;    ///< in the order of their numbers: locations
-  BlockId check = kNoBlock;            ///< the end: gets what sets `found` to the largest word
-  std::uint32_t found = 0;
-};
-
-/// What notes of faults (Op::note_fault) go to. lower-fault-notes gives each thread registers: a
+/// Where Op::note_fault records faults. lower-fault-notes gives each thread registers: a
 /// bit for each site, and for the sites of a group the last faulting one and its address. They are
 /// written to memory where the thread ends.
 struct FaultLog {
@@ -297,7 +280,6 @@ struct Function {
   bool uses_dynamic_shared = false;
   std::uint32_t shared_discard =
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
-  LoopGuard loop_guard;
   FaultLog fault_log;
   std::uint32_t block_size[3] = {0, 0, 0};  ///< ThreadModel::direct: threads of every block, 0: any
   std::uint32_t region_threads = 1;  ///< threads that one invocation runs (ThreadModel::regions)

@@ -14,6 +14,8 @@
 
 namespace ptx2spv::passes {
 
+struct LoopGuard;
+
 /// Inlines all that function 0 calls: as copies, or past `budget` instructions as bodies that calls
 /// share (call_plan.hpp). Message on recursion (which passes/cfg/expand_recursion.hpp removes), or
 /// when the result is too large. Needs variables; the called functions stay as they are.
@@ -23,24 +25,14 @@ struct BlockOptions {
   std::uint32_t workgroup_threads = 128;  ///< invocations of a workgroup: its size is (this, 1, 1)
   std::uint32_t max_block_threads = 1024;
   std::uint32_t block[3] = {0, 0, 0};     ///< every block's size where it is known
-  std::uint32_t together[3] = {0, 0, 0};  ///< split_at_barriers: the grid, where one workgroup runs
-                                          ///< all of its blocks; max_block_threads are then those
-                                          ///< of all blocks, each rounded up to whole warps
-  bool fewer = false;                     ///< thread_coarsening may lower `workgroup_threads`
-  bool warps = false;                     ///< thread_coarsening: an invocation runs a warp;
-                                          ///< split_at_barriers: a subgroup is one
-  std::uint32_t idle_rounds =
-      0;  ///< split_at_barriers: rounds in which threads did nothing but wait
-          ///< for one another's stores, after which they trap; 0: no bound
-  EntryInfo* checked = nullptr;  ///< split_at_barriers: gets the sites of check_sync; null: none
+  std::uint32_t together[3] = {0, 0, 0};  ///< the grid, where one workgroup runs all of its blocks;
+                                          ///< max_block_threads are then those of all blocks, each
+                                          ///< rounded up to whole warps
+  bool warps = false;                     ///< a subgroup is a warp
+  std::uint32_t idle_rounds = 0;  ///< in which threads did nothing but wait for one another's
+                                  ///< stores, after which they trap; 0: no bound
+  EntryInfo* checked = nullptr;   ///< gets the sites of check_sync; null: none
 };
-/// ThreadModel::regions where all threads of a block reach each barrier, except those that have
-/// ended: an invocation runs its threads side by side between the device's own barriers, and runs
-/// what they have in common once. With `warps` these are a warp, whose operations need no memory
-/// that invocations share: `workgroup_threads` becomes the number of warps. Same needs and promises
-/// as split_at_barriers. Returns why it left the function as it was, empty when done.
-std::string thread_coarsening(ir::Function& function, ir::Module& module, BlockOptions& options);
-
 /// In the direct model a workgroup is a block, so the barriers that are left are the device's own.
 void native_barriers(ir::Function& function);
 /// A word of the push constants that the translation knows becomes a constant.
@@ -61,7 +53,7 @@ std::string split_at_barriers(ir::Function& function, ir::Module& module,
 /// Afterwards every branch has its merge information, there is at most one exit block,
 /// Function::order is set, unreachable blocks are gone (merge blocks that no thread reaches remain,
 /// ending in Term::unreachable) and no barrier stands in a continue construct.
-bool structurize(ir::Function& function, ir::Module& module);
+bool structurize(ir::Function& function, ir::Module& module, LoopGuard* guard = nullptr);
 
 /// Whether a block has more predecessors than a phi can have operands (65,535 exits of one loop).
 bool too_many_exits(const ir::Function& function);
@@ -114,21 +106,9 @@ bool relax_barrier_scope(ir::Function& function, ir::Module& module);
 /// phis.
 bool lcssa(ir::Function& function, bool computed = false);
 
-/// Removes the guard where all loops together make at most `most` iterations. With `assume`, bounds
-/// that parameters set are taken to hold; otherwise they are noted in `info`. Needs structured SSA
-/// form; simplify then removes what the guard leaves.
-bool loop_trip_count(ir::Function& function, std::uint32_t most, bool assume, EntryInfo& info);
-
-/// Merges exits of a loop where only arithmetic stands between them. Needs structured SSA form.
-bool merge_loop_exits(ir::Function& function);
-
-struct ParamPlaces {
-  std::uint32_t push_words = 0;  ///< length of the push constants; 0: parameters stay in the buffer
-  bool dear_shifts = false;      ///< words are also stored shifted
-};
-/// Puts parameter words into push constants (EntryInfo::push_params) and joins loads of the others.
-/// Needs SSA form; the last pass.
-bool promote_params_to_push_constants(ir::Function& function, const ParamPlaces& places,
+/// Puts parameter words into push constants (EntryInfo::push_params), which have `push_words`, 0
+/// for none, and joins loads of the others. Needs SSA form; the last pass.
+bool promote_params_to_push_constants(ir::Function& function, std::uint32_t push_words,
                                       EntryInfo& info);
 
 /// Makes truth values that loops carry words of 0 and 1. Needs structured SSA form; last, because
@@ -161,9 +141,6 @@ struct FloatOptions {
 /// with exact ones in threads that met a denormal: where the device flushes them.
 /// Needs structured SSA form, before legalise_float.
 bool checked_loops(ir::Function& function, ir::Module& module, const FloatOptions& options);
-/// The same for operations of a block that depend on each other: one check for all of them. Needs
-/// structured SSA form, before legalise_float.
-bool checked_segments(ir::Function& function, const FloatOptions& options);
 /// Fused multiply-adds are the device's own where its own lose nothing but denormals, checked for
 /// all of a block together. Needs structured SSA form, before legalise_float.
 bool checked_fma(ir::Function& function, ir::Module& module, const FloatOptions& options);

@@ -127,7 +127,6 @@ typedef struct ptx2spv_translate_options {
   int32_t assume_live_handles;   /* 1: the host checks that static handles are live */
   int32_t assume_small_surfaces; /* 1: no surface exceeds 4 GiB */
   int32_t assume_small_grid;     /* 1: a launch is one dispatch of a small grid */
-  int32_t assume_trip_counts;    /* 1: no word that bounds a loop exceeds the interface's limit */
   int32_t shared_in_memory;      /* 1: shared memory lies in the slab of the push constants */
   uint32_t max_block_threads;    /* regions: of the largest block; 0: 1024 */
   uint32_t workgroup_threads;    /* regions: invocations of a workgroup; 0: the profile's limit */

@@ -174,8 +174,6 @@ void Emitter::shift(Value v, const Inst& inst) {
       if (inst.op != Op::ashr) return alias(v, integer(inst.type, 0));
       known = width - 1;
     }
-    if (inst.op == Op::shl && width == 32 && !p_.costs.vector_shifts)
-      return set(v, op(spv::Op::OpIMul, result, a, b_.constant(std::uint32_t{1} << known)));
     return set(v, op(code, result, a, b_.constant(static_cast<std::uint32_t>(known))));
   }
   // SPIR-V leaves amounts of the width and more open. A masked amount cannot be one.

@@ -103,8 +103,6 @@ struct Specialization {
   bool assume_small_grid = false;    ///< direct, regions: a launch is one dispatch (the base
                                      ///< words are 0) with at most abi::kSmallGrid threads along
                                      ///< each axis
-  bool assume_trip_counts = false;   ///< no word at EntryInfo::loops.trip_count_params exceeds
-                                     ///< EntryInfo::loops.trip_count_limit
   std::uint32_t max_block_threads = 1024;  ///< regions: threads of the largest block to be launched
   std::uint32_t workgroup_threads =
       0;  ///< regions: invocations per workgroup; 0: the profile's limit
@@ -136,12 +134,12 @@ struct Specialization {
 /// listed here, so that no user of all fields, a digest for one, misses it.
 template <typename Visit>
 void for_each_field(const Specialization& specialization, Visit&& visit) {
-  const auto& [fp, threads, live_handles, wide, small_grid, trip_counts, block_threads,
-               workgroup_threads, block, shared_in_memory, features, slots, textures, checks,
-               known_pointers, whole_pointers, unraced_pointers, whole_slots, unraced_slots,
-               table_steps, table, table_size, together] = specialization;
+  const auto& [fp, threads, live_handles, wide, small_grid, block_threads, workgroup_threads, block,
+               shared_in_memory, features, slots, textures, checks, known_pointers, whole_pointers,
+               unraced_pointers, whole_slots, unraced_slots, table_steps, table, table_size,
+               together] = specialization;
   visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
-  visit(trip_counts), visit(block_threads), visit(workgroup_threads), visit(block);
+  visit(block_threads), visit(workgroup_threads), visit(block);
   visit(shared_in_memory), visit(features), visit(slots), visit(textures);
   visit(checks), visit(known_pointers), visit(whole_pointers), visit(unraced_pointers);
   visit(whole_slots), visit(unraced_slots), visit(table_steps), visit(table), visit(table_size);
@@ -242,17 +240,11 @@ struct EntryTextures {
   bool dynamic = false;                       ///< a handle that is not static reaches a read
   std::vector<TextureUse> table_uses;         ///< how those are read
 };
-/// Loops that a driver may end too early.
-struct EntryLoops {
-  std::vector<std::uint32_t> trip_count_params;  ///< offsets of parameter words that bound loops,
-                                                 ///< where the driver limits iterations
-  std::uint32_t trip_count_limit = 0;            ///< of such a word, for assume_trip_counts
-  bool guarded = false;                          ///< a loop that was ended too early is a trap
-};
 /// How threads meet, and the memory for it.
 struct EntrySync {
   bool barriers = false, warp_operations = false, divergent_barriers = false,
        divergent_warp_operations = false;  ///< some threads of a warp may miss one
+  bool partial_warp_operations = false;    ///< one may name some lanes of a warp only
   bool warp_subgroups = false;  ///< the module's subgroups have to be warps: 32 threads, full ones
   bool uses_grid_workspace = false;
   std::uint32_t grid_workspace = 0;  ///< of those that use it: offset in the parameter buffer of
@@ -309,12 +301,12 @@ struct EntryInfo {
   bool dynamic_shared = false;
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
-  bool uses_heap = false;  ///< malloc or free: abi::Push::heap has to be there
+  bool guards_loops = false;  ///< a loop that the driver ends too early is a trap
+  bool uses_heap = false;     ///< malloc or free: abi::Push::heap has to be there
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;
   EntryTextures textures;
-  EntryLoops loops;
   EntrySync sync;
   EntryWaits waits;
   EntrySanitizer sanitizer;

@@ -177,14 +177,14 @@ void Structurizer::run() {
     }
     emit(0, kNoBlock, false);
   }
-  if (f_.loop_guard.on) finish_guard();
+  if (guard_) finish_guard();
   tidy();
 }
 
 }  // namespace structured
 
-bool structurize(Function& function, Module&) {
-  structured::Structurizer(function).run();
+bool structurize(Function& function, Module&, LoopGuard* guard) {
+  structured::Structurizer(function, guard && guard->on ? guard : nullptr).run();
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "translator/ir/ir.hpp"
+#include "translator/passes/loop_guard.hpp"
 
 namespace ptx2spv::passes::structured {
 
@@ -24,12 +25,13 @@ struct Region {
   ir::BlockId latch = ir::kNoBlock;
   ir::BlockId merge = ir::kNoBlock;
   unsigned depth = 0;
-  std::uint32_t number = 0;  ///< of a guarded loop, else 0 (ir::LoopGuard)
+  std::uint32_t number = 0;  ///< of a guarded loop, else 0 (LoopGuard)
 };
 
 class Structurizer {
  public:
-  explicit Structurizer(ir::Function& function) : f_(function), builder_(function) {}
+  Structurizer(ir::Function& function, LoopGuard* guard)
+      : f_(function), builder_(function), guard_(guard) {}
   void run();
 
  private:
@@ -97,6 +99,7 @@ class Structurizer {
 
   ir::Function& f_;
   ir::Builder builder_;
+  LoopGuard* const guard_;  ///< null: loops have none
   std::vector<Region> regions_;
   const Region* region_ = nullptr;
   std::vector<std::uint32_t> loop_of_;  ///< by header block: its region

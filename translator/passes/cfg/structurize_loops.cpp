@@ -17,12 +17,12 @@ BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId tar
   return block;
 }
 
-/// At the end of block `at`: writes a loop's word of the guard (ir::LoopGuard).
+/// At the end of block `at`: writes a loop's word of the guard (LoopGuard).
 void Structurizer::mark(BlockId at, std::uint32_t number, std::uint32_t value) {
   builder_.at(at);
-  const std::uint32_t loop = number - f_.loop_guard.first_number;
-  builder_.store(builder_.i32(f_.loop_guard.first_word + 4 * loop), builder_.i32(value),
-                 {.space = Space::local, .bytes = 4, .slot = kGuardSlot});
+  const std::uint32_t loop = number - guard_->first_number;
+  builder_.store(builder_.i32(guard_->first_word + 4 * loop), builder_.i32(value),
+                 {.space = Space::local, .bytes = 4});
 }
 
 /// The number of the guard's own condition (ir::never), which no loop has.
@@ -31,9 +31,9 @@ constexpr std::uint32_t kNever = 1u << 24;
 /// Clears the words of the guard at the start and reads them at the end. The first one's address is
 /// one that only the device knows, so that no optimiser takes the words apart.
 void Structurizer::finish_guard() {
-  LoopGuard& guard = f_.loop_guard;
+  LoopGuard& guard = *guard_;
   const auto count = static_cast<std::uint32_t>(guard.loops.size());
-  constexpr MemAttr memory{.space = Space::local, .bytes = 4, .slot = kGuardSlot};
+  constexpr MemAttr memory{.space = Space::local, .bytes = 4};
   builder_.at(0);
   for (std::uint32_t i = 0; i < count; ++i) mark(0, guard.first_number + i, 0);
   const Value step = builder_.op2(
@@ -53,10 +53,10 @@ void Structurizer::finish_guard() {
 /// Gives the region's loops their numbers; the ways into them pass blocks that write them down.
 void Structurizer::guard_entries(Region& region, const std::vector<BlockId>& headers,
                                  std::vector<std::uint32_t>& numbers) {
-  LoopGuard& guard = f_.loop_guard;
+  LoopGuard& guard = *guard_;
   for (std::uint32_t n = 0; n < headers.size(); ++n) {
     const BlockId h = headers[n];
-    if (f_.blocks[h].loop_trip_count) continue;
+    if (f_.blocks[h].bounded) continue;
     numbers[n] = guard.first_number + static_cast<std::uint32_t>(guard.loops.size());
     guard.loops.push_back(h < guard.headers.size() ? guard.headers[h] : 0);
   }
@@ -79,7 +79,7 @@ void Structurizer::guard_entries(Region& region, const std::vector<BlockId>& hea
 
 /// A header that dispatches to others has the place of one of those.
 void Structurizer::locate(const Region& loop) {
-  LoopGuard& guard = f_.loop_guard;
+  LoopGuard& guard = *guard_;
   std::uint32_t& loc = guard.loops[loop.number - guard.first_number];
   for (std::size_t i = 0; !loc && i < loop.nodes.size(); ++i)
     if (loop.nodes[i] < guard.headers.size()) loc = guard.headers[loop.nodes[i]];
@@ -218,7 +218,7 @@ void Structurizer::find_loops(Region& region) {
   std::vector<BlockId> headers(loops.size(), kNoBlock);
   make_reducible(region, loops, headers);
   std::vector<std::uint32_t> numbers(loops.size(), 0);
-  if (f_.loop_guard.on) guard_entries(region, headers, numbers);
+  if (guard_) guard_entries(region, headers, numbers);
 
   for (std::uint32_t n = 0; n < loops.size(); ++n) {
     Region loop;

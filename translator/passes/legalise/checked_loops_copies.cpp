@@ -152,7 +152,7 @@ void CheckedLoops::copy(Twin& twin) {
     made.cond = mapped(block.cond);
     made.merge = block.merge;
     made.loc = block.loc;
-    made.loop_trip_count = block.loop_trip_count;
+    made.bounded = block.bounded;
     for (const BlockId s : block.succs) made.succs.push_back(block_at(s));
     for (const BlockId p : block.preds) made.preds.push_back(block_at(p));
     made.merge_block = block.merge_block == kNoBlock ? kNoBlock : block_at(block.merge_block);
@@ -241,12 +241,12 @@ void CheckedLoops::join(Twin& twin) {
   behind.insts = rest;
   behind.term = end.term, behind.cond = end.cond, behind.succs = end.succs, behind.loc = end.loc;
   behind.merge = end.merge, behind.merge_block = end.merge_block;
-  behind.continue_block = end.continue_block, behind.loop_trip_count = end.loop_trip_count;
+  behind.continue_block = end.continue_block, behind.bounded = end.bounded;
   behind.preds = {again};
   for (const BlockId s : behind.succs) std::ranges::replace(f_.blocks[s].preds, merge, after);
   end.succs.clear();
   end.merge = Merge::none, end.merge_block = end.continue_block = kNoBlock;
-  end.loop_trip_count = false;
+  end.bounded = false;
   b_.at(merge);
   b_.br(next);
   f_.blocks[next].preds = {merge};

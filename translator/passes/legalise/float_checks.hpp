@@ -1,5 +1,5 @@
 // Which values of single precision a device that flushes denormals has to check, so that its own
-// operations on them are exact: for checked_loops and checked_segments.
+// operations on them are exact: for checked_loops.
 #pragma once
 
 #include <cstdint>

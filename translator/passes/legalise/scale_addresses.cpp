@@ -1,8 +1,7 @@
 // Byte offsets into arrays of words. SPIR-V indexes bound buffers, shared and local memory by
 // elements, so that every access would shift its offset right; compilers made the offset by
 // shifting left. Here the offset is computed in elements where its terms allow it, and handed on as
-// element << k, which the emitter takes apart. GPUs can then fold constants into the access, and
-// devices without Costs::vector_shifts are spared a shift.
+// element << k, which the emitter takes apart. GPUs can then fold constants into the access.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

@@ -20,12 +20,16 @@ namespace {
 
 class PromoteParams {
  public:
-  PromoteParams(Function& f, const ParamPlaces& places, EntryInfo& info)
-      : f_(f), places_(places), info_(info), uses_(f.insts.size()), shift_of_(f.insts.size()) {}
+  PromoteParams(Function& f, std::uint32_t push_words, EntryInfo& info)
+      : f_(f),
+        push_words_(push_words),
+        info_(info),
+        uses_(f.insts.size()),
+        shift_of_(f.insts.size()) {}
 
   bool run() {
     find();
-    if (places_.push_words != 0 && launch_words()) assign();
+    if (push_words_ != 0 && launch_words()) assign();
     return rewrite();
   }
 
@@ -79,7 +83,7 @@ class PromoteParams {
 
   /// Marks the words that hold the launch; false when nobody knows which.
   bool launch_words() {
-    taken_.assign(places_.push_words, false);
+    taken_.assign(push_words_, false);
     for (const BlockId b : f_.order)
       for (const Value v : f_.blocks[b].insts) {
         const Inst& inst = f_.insts[v];
@@ -137,10 +141,7 @@ class PromoteParams {
                                                     [&](std::uint32_t shift) {
                                                       return shift == uses.shifts.front();
                                                     });
-        // Where shifts are dear, each form has its word.
-        if (uses.plain || !(one || places_.dear_shifts)) place({at, 0});
-        if (one || places_.dear_shifts)
-          for (const std::uint32_t shift : uses.shifts) place({at, shift});
+        place({at, one ? uses.shifts.front() : 0});
       } else if (inst.mem.bytes < 4) {
         place({at & ~3u, 0});
       }
@@ -218,7 +219,7 @@ class PromoteParams {
   }
 
   Function& f_;
-  const ParamPlaces& places_;
+  const std::uint32_t push_words_;
   EntryInfo& info_;
   Builder* builder_ = nullptr;
   std::vector<Value> loads_;
@@ -232,8 +233,8 @@ class PromoteParams {
 
 }  // namespace
 
-bool promote_params_to_push_constants(Function& f, const ParamPlaces& places, EntryInfo& info) {
-  return PromoteParams(f, places, info).run();
+bool promote_params_to_push_constants(Function& f, std::uint32_t push_words, EntryInfo& info) {
+  return PromoteParams(f, push_words, info).run();
 }
 
 }  // namespace ptx2spv::passes

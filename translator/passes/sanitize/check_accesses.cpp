@@ -308,7 +308,7 @@ class AccessChecks {
     b.set(at, b.i32(local_bits_));
     b.br(header);
     b.at(header);
-    f_.blocks[header].loop_trip_count = true;
+    f_.blocks[header].bounded = true;
     b.cond_br(b.cmp(Op::ult, b.get(at), b.i32(f_.local_bytes)), body, start);
     b.at(body);
     b.store(b.get(at), b.i32(0), {.space = Space::local, .bytes = 4});
@@ -493,8 +493,8 @@ class AccessChecks {
   }
 
   /// Code for what hardly ever happens. CPU drivers run both sides of every branch, but no loop
-  /// that no thread enters: there it is a loop of one iteration. Threads that run side by side in
-  /// an invocation would go through that in turns.
+  /// that no thread enters: there it is a loop of one iteration. Threads that one invocation runs
+  /// would go through that in turns.
   template <typename Body>
   void seldom(Value cond, Body&& body) {
     if (target_.several || target_.skipped_branches) return rw_.when(cond, body);
@@ -504,7 +504,7 @@ class AccessChecks {
     b_.set(again, cond);
     b_.br(header);
     b_.at(header);
-    f_.blocks[header].loop_trip_count = true;
+    f_.blocks[header].bounded = true;
     b_.cond_br(b_.get(again), inside, join);
     b_.at(inside);
     b_.set(again, b_.i1(false));

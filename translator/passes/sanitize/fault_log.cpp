@@ -130,6 +130,10 @@ void lower_fault_notes(ir::Function& function, bool several) {
   entry.insert(entry.begin(), start.begin(), start.end());
 }
 
+namespace {
+
+/// Adds word `at` of the record of `site` (i32 both), one of `words`. i1: there is no more to write
+/// there, since that was the last word or another thread has filled the record.
 Value add_record_word(ir::Builder& b, const ir::FaultLog& log, Value site, Value at,
                       const std::vector<Value>& words) {
   const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
@@ -144,6 +148,8 @@ Value add_record_word(ir::Builder& b, const ir::FaultLog& log, Value site, Value
   const auto last = static_cast<std::uint32_t>(words.size() - 1);
   return b.op2(Op::or_, late, b.cmp(Op::eq, at, b.i32(last)));
 }
+
+}  // namespace
 
 void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& ids) {
   ir::Function& function = b.function();
@@ -174,7 +180,7 @@ void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& 
   b.br(loop);
 
   b.at(loop);
-  function.blocks[loop].loop_trip_count = true;
+  function.blocks[loop].bounded = true;
   b.cond_br(b.cmp(Op::ult, b.get(mask), b.i32(words)), look, last);
   b.at(look);
   b.cond_br(b.cmp(Op::eq, b.get(bits), b.i32(0)), next, one);

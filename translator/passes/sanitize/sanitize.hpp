@@ -60,11 +60,6 @@ inline constexpr const char* kOtherOfRace = "race.other";
 /// the notes have not been lowered.
 void write_fault_log(ir::Builder& builder, const std::function<std::vector<ir::Value>()>& ids = {});
 
-/// Adds word `at` of the record of `site` (i32 both), one of `words`. i1: there is no more to write
-/// there, since that was the last word or another thread has filled the record.
-ir::Value add_record_word(ir::Builder& builder, const ir::FaultLog& log, ir::Value site,
-                          ir::Value at, const std::vector<ir::Value>& words);
-
 /// One of `values` by the bits of `index`; the last one where there is none.
 ir::Value pick(ir::Builder& builder, ir::Value index, std::vector<ir::Value> values);
 

@@ -391,7 +391,7 @@ class Expansion {
     b_.at(body.start);
     b_.set_loc(f_.insts[first.read].loc);
     // Every iteration of this loop is one read.
-    f_.blocks[body.start].loop_trip_count = group.depth == 0;
+    f_.blocks[body.start].bounded = group.depth == 0;
     std::vector<Value> operands;
     const std::vector<Value> args(f_.args(first.read).begin(), f_.args(first.read).end());
     for (std::size_t i = 0; i < args.size(); ++i) {

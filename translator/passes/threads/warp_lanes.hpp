@@ -1,5 +1,5 @@
 // What warp operations compute for one thread, as the manual has it (9.7.9), whoever runs the warp:
-// the device's subgroup, invocations that meet in shared memory, or one invocation.
+// the device's subgroup, or invocations that meet in shared memory.
 #pragma once
 
 #include "translator/ir/ir.hpp"

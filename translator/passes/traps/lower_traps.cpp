@@ -75,7 +75,7 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
   b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(count)));
   b.br(loop);
   b.at(loop);
-  function.blocks[loop].loop_trip_count = true;
+  function.blocks[loop].bounded = true;
   b.cond_br(b.cmp(Op::ult, b.get(word), b.i32(count)), body, last);
   b.at(body);
   const Value index = b.get(word);
@@ -170,7 +170,7 @@ void clear_state(ir::Function& function, ir::Builder& b, const ir::TrapState& tr
 
 }  // namespace
 
-void lower_traps(ir::Function& function, bool keep_barriers) {
+void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard) {
   bool instruction_traps = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
@@ -189,7 +189,7 @@ void lower_traps(ir::Function& function, bool keep_barriers) {
 
   if (instruction_traps) lower_trap_instructions(function, trap, end);
   b.at(end);
-  const Value cut = function.loop_guard.on ? report_cut_off(b) : 0;
+  const Value cut = guard && guard->on ? report_cut_off(b, *guard) : 0;
   if (!traps) {
     write_fault_log(b);
     b.exit();

@@ -1,7 +1,7 @@
 // Loops on drivers that end them silently (lavapipe: once the loops of a group of threads have
 // made 65,535 iterations together). Counting would slow every iteration down, and a thread cannot
 // count the iterations of the others in its group, which the driver counts with its own.
-// ir::LoopGuard describes what is done instead.
+// LoopGuard describes what is done instead.
 #include "ptx2spv/abi.hpp"
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
@@ -69,25 +69,21 @@ void add_exits(ir::Function& function, const ir::BackEdges& back) {
 
 }  // namespace
 
-bool detect_loop_cutoff(ir::Function& function) {
+void detect_loop_cutoff(ir::Function& function, LoopGuard& guard) {
   const ir::BackEdges back = ir::back_edges(function);
-  ir::LoopGuard guard;
   for (const ir::BackEdges::Edge& edge : back.edges) {
-    if (function.blocks[edge.to].loop_trip_count) continue;
+    if (function.blocks[edge.to].bounded) continue;
     guard.on = true;
     guard.headers.resize(function.blocks.size());
     guard.headers[edge.to] = location(function, edge.from);
   }
-  if (!guard.on) return false;
+  if (!guard.on) return;
   guard.first_word = (function.local_bytes + 3) & ~3u;
-  function.loop_guard = guard;
   add_exits(function, back);
-  return true;
 }
 
-Value report_cut_off(ir::Builder& b) {
+Value report_cut_off(ir::Builder& b, LoopGuard& guard) {
   ir::Function& function = b.function();
-  ir::LoopGuard& guard = function.loop_guard;
   function.vars.push_back({Type::i32, "cut.off"});
   guard.found = static_cast<std::uint32_t>(function.vars.size() - 1);
   guard.check = b.new_block();
@@ -111,7 +107,7 @@ Value report_cut_off(ir::Builder& b) {
   return cut;
 }
 
-void report_at_exits(ir::Function& function) {
+void report_at_exits(ir::Function& function, LoopGuard& guard) {
   ir::Builder b(function);
   const auto blocks = static_cast<BlockId>(function.blocks.size());
   const BlockId end = b.new_block();
@@ -121,7 +117,7 @@ void report_at_exits(ir::Function& function) {
       b.br(end);
     }
   b.at(end);
-  report_cut_off(b);
+  report_cut_off(b, guard);
   b.exit();
 }
 

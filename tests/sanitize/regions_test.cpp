@@ -1,4 +1,4 @@
-// Faults of threads that one invocation runs side by side: each place is found with the number of
+// Faults of threads that one invocation runs in turns: each place is found with the number of
 // its threads, and the address is that of the thread that is named.
 #include <fmt/format.h>
 
@@ -63,16 +63,16 @@ void expect_all_places(const Form& form) {
   EXPECT_GE(known, std::min(form.places, 2u));
 }
 
-TEST(Coarsened, EveryPlaceIsFoundWithItsThreads) {
+TEST(Regions, EveryPlaceIsFoundWithItsThreads) {
   for (const bool warps : {false, true}) {
     expect_all_places({warps, 3, 0, 3});
     expect_all_places({warps, 2, 30, 1});
-    expect_all_places({warps, 33, 0, 1});  // more than an invocation has registers for
+    expect_all_places({warps, 33, 0, 1});  // more than a thread has registers for
   }
 }
 
 // Warps of one block that write the same words: both are named.
-TEST(Coarsened, ARaceNamesThreadsOfBothWarps) {
+TEST(Regions, ARaceNamesThreadsOfBothWarps) {
   const Device device = open_checked(check_race);
   Module module = must(Module::load(device, R"(.version 8.3
 .target sm_80
