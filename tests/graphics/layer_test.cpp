@@ -249,10 +249,11 @@ TEST_P(SemaphoreLayer, ChainsAcrossThreeDevices) {
 
 TEST_P(SemaphoreLayer, MistakesAndEnds) {
   Peer one, other;
-  const VkSemaphore here = one.semaphore(timeline, true), there = other.semaphore(timeline, false);
+  const VkSemaphore here = one.semaphore(timeline, true), there = other.semaphore(timeline, false),
+                    spoilt = other.semaphore(timeline, false);
   int ends[2] = {-1, -1};
   ASSERT_EQ(pipe(ends), 0);
-  EXPECT_NE(other.import(there, ends[0]), VK_SUCCESS) << "a pipe is no semaphore";
+  EXPECT_NE(other.import(spoilt, ends[0]), VK_SUCCESS) << "a pipe is no semaphore";
   close(ends[0]);
   close(ends[1]);
   const int twice = one.describe(here), again = dup(twice);

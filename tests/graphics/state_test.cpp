@@ -117,7 +117,7 @@ void State::check(Profile profile) {
   EXPECT_EQ(driver("cuGraphicsSubResourceGetMappedArray", &array, list[6], 0U, 0U), eSuccess);
   EXPECT_EQ(upload(array, small), eSuccess);
 
-  gl("glClear", ~0U);  // another pending error
+  gl("glGenBuffers", -1, static_cast<GLuint*>(nullptr));  // another pending error
   EXPECT_EQ(driver("cuGraphicsUnmapResources", 7U, list.data(), kNoStream), eSuccess);
   EXPECT_EQ(gl<GLenum>("glGetError"), 0x501U);
   unchanged("unmapping");
