@@ -121,7 +121,8 @@ if(TARGET ptx2spv_cuda)
                   ptx2spv_cudart_archive
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda"
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
-  install(TARGETS ptx2spv_semaphore_layer
+  install(TARGETS ptx2spv_smi RUNTIME DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda/bin")
+  install(TARGETS ptx2spv_semaphore_layer ptx2spv_nvml
           LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")
   install(FILES "${PROJECT_BINARY_DIR}/cuda/VkLayer_ptx2spv_semaphores.json"
           DESTINATION "${CMAKE_INSTALL_LIBDIR}/ptx2spv/cuda")

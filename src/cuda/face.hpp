@@ -4,6 +4,7 @@
 
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/cuda/core/trace.hpp"
 
 #define PTX2SPV_EXPORT __attribute__((visibility("default")))
 
@@ -35,17 +36,28 @@
 #define PTX2SPV_ARGS_10 a, b, c, d, e, f, g, h, i, j
 #define PTX2SPV_ARGS_11 a, b, c, d, e, f, g, h, i, j, k
 
+// A function of a table has two symbols: `name` does the work, for the others of the library, too,
+// by a symbol that nobody else sees; traced_name is what programs call by that name.
+#define PTX2SPV_DECLARE(name, count, ...)                                       \
+  CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) __asm__("ptx2spv_" #name); \
+  PTX2SPV_EXPORT CUresult traced_##name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) __asm__(#name);
+#define PTX2SPV_TRACED(which, name, count, ...)                                                 \
+  CUresult traced_##name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) {                                 \
+    const auto work = [&] { return name(PTX2SPV_ARGS_##count); };                               \
+    return tracing() ? trace_call(#name, which, std::tie(PTX2SPV_ARGS_##count), work) : work(); \
+  }
+
 // Variants for per-thread streams.
 #define PTX2SPV_VARIANT_none(name, count, ...)
 #define PTX2SPV_VARIANT_ptsz(name, count, ...)                               \
   PTX2SPV_EXPORT CUresult name##_ptsz(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
     PerThread scope;                                                         \
-    return name(PTX2SPV_ARGS_##count);                                       \
+    return traced_##name(PTX2SPV_ARGS_##count);                              \
   }
 #define PTX2SPV_VARIANT_ptds(name, count, ...)                               \
   PTX2SPV_EXPORT CUresult name##_ptds(PTX2SPV_PARAMS_##count(__VA_ARGS__)) { \
     PerThread scope;                                                         \
-    return name(PTX2SPV_ARGS_##count);                                       \
+    return traced_##name(PTX2SPV_ARGS_##count);                              \
   }
 // Of functions that are not supported, by each interface's PTX2SPV_REFUSE.
 #define PTX2SPV_REFUSE_none(name, reason) PTX2SPV_REFUSE(name, reason)

@@ -139,6 +139,15 @@ std::string take_suppressions(Environment& environment, const ParsedOption& opti
   return error.empty() ? suppressions_problem(text, file) : file + ": " + error;
 }
 
+/// Begins the file, to which each process of the program appends.
+std::string take_trace(Environment& environment, const ParsedOption& option) {
+  const std::string file = std::filesystem::absolute(option.value).string();
+  environment.variables.emplace_back("PTX2SPV_CUDA_TRACE", file);
+  std::FILE* out = std::fopen(file.c_str(), "w");
+  const bool written = out && std::fputs("[\n", out) >= 0;
+  return out && std::fclose(out) == 0 && written ? "" : file + " cannot be written";
+}
+
 constexpr int opt_libraries = 1, opt_dry_run = 2;
 
 constexpr Option kOptions[] = {
@@ -168,6 +177,11 @@ constexpr Option kOptions[] = {
      "when the program ends, print what each device did"},
     {set_variable<"PTX2SPV_CUDA_LOG">, 0, "log", "",
      "print why a call of the CUDA libraries failed"},
+    {set_by<take_trace>, 0, "trace", "FILE",
+     "write every call of CUDA's libraries, with arguments, result and time, and NVTX ranges to "
+     "this "
+     "file, which Perfetto and Chrome show",
+     "file"},
     {set_variable<"PTX2SPV_SANITIZE", checks_problem>, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
      "memory), init (reads of what nobody wrote), race (memory that two threads access at once), "
@@ -216,7 +230,7 @@ constexpr Tool kTool = {
     "Every option stands for an environment variable, which the program's own children inherit: "
     "PTX2SPV_DEVICE, PTX2SPV_DEVICES, PTX2SPV_CUDA_ARCH, PTX2SPV_CUDA_AS, PTX2SPV_CUDA_FP, "
     "PTX2SPV_DEBUG, "
-    "PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, "
+    "PTX2SPV_VALIDATION, PTX2SPV_CUDA_STATISTICS, PTX2SPV_CUDA_LOG, PTX2SPV_CUDA_TRACE, "
     "PTX2SPV_SANITIZE, PTX2SPV_SANITIZE_EXITCODE, PTX2SPV_SANITIZE_JSON, PTX2SPV_TIMEOUT and "
     "PTX2SPV_EXECUTOR.",
     functions_page,
@@ -267,6 +281,9 @@ void apply(const Environment& environment) {
   for (const auto& [name, value] : environment.variables) {
     set(name.c_str(), value);
     if (name == "PTX2SPV_DEVICE") unsetenv("PTX2SPV_DEVICES");
+    // What NVTX's headers in a program hand its ranges to.
+    if (name == "PTX2SPV_CUDA_TRACE")
+      setenv("NVTX_INJECTION64_PATH", (library_folder() / "libptx2spv-cuda.so").c_str(), 0);
   }
   for (auto [key, value] : environment.debug) {
     std::replace(value.begin(), value.end(), ',', '+');  // as names are separated there
@@ -282,6 +299,7 @@ int start(char** program, const std::filesystem::path& folder, bool build) {
                  "-cudart shared\n",
                  program[0]);
   put_first("LD_LIBRARY_PATH", folder.string());
+  put_first("PATH", (folder / "bin").string());  // nvidia-smi
   // A program that opens NVIDIA's libraries by their paths, or has them in its DT_RPATH, gets ours.
   const auto audit = folder / "libptx2spv-cuda-audit.so";
   std::error_code ignored;

@@ -27,6 +27,8 @@ void finish_at_exit();
 int device_count();
 /// Null for a number that no device has.
 DeviceObject* device_at(int ordinal);
+/// The same devices for who only asks about them: none is opened, and a child of fork may use them.
+const std::vector<std::unique_ptr<DeviceObject>>& listed_devices();
 /// Opens the device: eNoDevice with a message where that fails.
 CUresult open_device(DeviceObject& device);
 /// A CUdevice_attribute. Nothing: there is no such attribute.

@@ -49,7 +49,7 @@ void add(Devices& list, const DeviceInfo& info, std::string select) {
 }
 
 /// Opening the device of one selection spares the drivers of the others.
-CUresult add_selected(Devices& list, const char* variable, std::string name) {
+CUresult add_opened(Devices& list, const char* variable, std::string name) {
   DeviceOptions options;
   options.select = name;
   auto device = Device::open(options);
@@ -62,9 +62,26 @@ CUresult add_selected(Devices& list, const char* variable, std::string name) {
   return eSuccess;
 }
 
+/// As that, without opening it.
+CUresult add_listed(Devices& list, const char* variable, std::string name) {
+  DeviceOptions options;
+  options.select = name;
+  const auto found = list_devices(options);
+  if (found)
+    for (const DeviceInfo& info : *found)
+      if (info.usable && info.rejection.empty()) {
+        add(list, info, std::move(name));
+        return eSuccess;
+      }
+  say(fmt::format("{}: no usable device matches '{}'", variable, name));
+  return eNoDevice;
+}
+
+using AddSelected = CUresult (*)(Devices& list, const char* variable, std::string name);
+
 /// The devices of PTX2SPV_DEVICES: each entry is a selection, and one named twice is two devices.
 /// All of them, or none.
-CUresult add_named(Devices& list, std::string_view names) {
+CUresult add_named(Devices& list, std::string_view names, AddSelected add_selected) {
   constexpr const char* kVariable = "PTX2SPV_DEVICES";
   CUresult code = eSuccess;
   for (std::size_t at = 0; code == eSuccess && at <= names.size();) {
@@ -82,9 +99,9 @@ CUresult add_named(Devices& list, std::string_view names) {
   return code;
 }
 
-CUresult find_devices(Devices& list) {
+CUresult find_devices(Devices& list, AddSelected add_selected) {
   if (auto names = runtime::option_text(runtime::Option::devices); !names.empty())
-    return add_named(list, names);
+    return add_named(list, names, add_selected);
   if (const auto name = runtime::option_text(runtime::Option::device); !name.empty())
     return add_selected(list, "PTX2SPV_DEVICE", std::string(name));
   auto found = list_devices();
@@ -226,7 +243,7 @@ CUresult initialize() {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
   if (g_initialized.load(std::memory_order_relaxed)) return devices().status;
-  devices().status = find_devices(devices());
+  devices().status = find_devices(devices(), add_opened);
   std::atexit(print_statistics);
   if (!runtime::option_text(runtime::Option::sanitize).empty())
     ::on_exit(finish_sanitizer, nullptr);
@@ -234,6 +251,15 @@ CUresult initialize() {
   ::pthread_atfork(nullptr, nullptr, [] { g_forked.store(true, std::memory_order_release); });
   g_initialized.store(true, std::memory_order_release);
   return devices().status;
+}
+
+const std::vector<std::unique_ptr<DeviceObject>>& listed_devices() {
+  static auto* list = [] {
+    auto* made = new Devices;
+    made->status = find_devices(*made, add_listed);
+    return made;
+  }();
+  return list->all;
 }
 
 void finish_at_exit() {

@@ -8,6 +8,7 @@
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/crashes.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/cuda/core/trace.hpp"
 #include "src/executor/executor.hpp"
 #include "src/launch/shape.hpp"
 #include "src/module/module.hpp"
@@ -179,6 +180,10 @@ CUresult keep_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject
 
 CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
                         const LaunchConfig& shape, void** params, void** extra, bool cooperative) {
+  if (tracing())
+    trace_note("kernel", fmt::format("{}<<<({}, {}, {}), ({}, {}, {}), {}>>>", function.name,
+                                     shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x,
+                                     shape.block.y, shape.block.z, shape.dynamic_shared));
   LaunchConfig config = shape;
   config.cooperative = cooperative;
   bool captured = false;

@@ -64,13 +64,16 @@ CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned lon
 #undef PTX2SPV_CUDART_MISSING
 
 #define PTX2SPV_REFUSE(name, reason)           \
-  PTX2SPV_EXPORT CUresult name() {             \
+  PTX2SPV_DECLARE(name, 0)                     \
+  CUresult name() {                            \
     note_interface(Api::runtime);              \
     return keep(not_supported(#name, reason)); \
-  }
+  }                                            \
+  PTX2SPV_TRACED(Api::runtime, name, 0)
 
-#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, ...) \
-  PTX2SPV_IF_##versions(PTX2SPV_VARIANT_##variant(name, __VA_ARGS__))
+#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, ...)           \
+  PTX2SPV_IF_##versions(PTX2SPV_TRACED(Api::runtime, name, __VA_ARGS__) \
+                            PTX2SPV_VARIANT_##variant(name, __VA_ARGS__))
 #define PTX2SPV_CUDART_MISSING(versions, name, variant, reason) \
   PTX2SPV_IF_##versions(PTX2SPV_REFUSE_##variant(name, reason))
 #include "src/cuda/cudart/functions.def"

@@ -40,8 +40,8 @@ using cudaDeviceProp = cudaDeviceProp12;
 
 // Every function is declared by its row of the table.
 extern "C" {
-#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, count, ...) \
-  PTX2SPV_IF_##versions(PTX2SPV_EXPORT CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__));)
+#define PTX2SPV_CUDART_FUNCTION(versions, name, variant, ...) \
+  PTX2SPV_IF_##versions(PTX2SPV_DECLARE(name, __VA_ARGS__))
 #define PTX2SPV_CUDART_MISSING(versions, name, variant, reason)
 #include "src/cuda/cudart/functions.def"
 #undef PTX2SPV_CUDART_FUNCTION

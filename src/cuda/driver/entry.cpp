@@ -32,12 +32,15 @@ extern "C" {
 #undef PTX2SPV_DRIVER_MISSING
 
 #define PTX2SPV_REFUSE(name, reason)     \
-  PTX2SPV_EXPORT CUresult name() {       \
+  PTX2SPV_DECLARE(name, 0)               \
+  CUresult name() {                      \
     note_interface(Api::driver);         \
     return not_supported(#name, reason); \
-  }
+  }                                      \
+  PTX2SPV_TRACED(Api::driver, name, 0)
 
 #define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) \
+  PTX2SPV_TRACED(Api::driver, name, __VA_ARGS__)                 \
   PTX2SPV_VARIANT_##variant(name, __VA_ARGS__)
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
   PTX2SPV_REFUSE_##variant(name, reason)
@@ -59,7 +62,7 @@ struct Row {
 };
 
 #define PTX2SPV_ADDRESS(name) reinterpret_cast<Function>(&name)
-#define PTX2SPV_PER_THREAD_none(name) PTX2SPV_ADDRESS(name)
+#define PTX2SPV_PER_THREAD_none(name) PTX2SPV_ADDRESS(traced_##name)
 #define PTX2SPV_PER_THREAD_ptsz(name) PTX2SPV_ADDRESS(name##_ptsz)
 #define PTX2SPV_PER_THREAD_ptds(name) PTX2SPV_ADDRESS(name##_ptds)
 
@@ -68,9 +71,9 @@ const std::vector<Row>& rows() {
   static const auto* all = [] {
     auto* list = new std::vector<Row>{
 #define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) \
-  {#base, since, true, PTX2SPV_ADDRESS(name), PTX2SPV_PER_THREAD_##variant(name)},
+  {#base, since, true, PTX2SPV_ADDRESS(traced_##name), PTX2SPV_PER_THREAD_##variant(name)},
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
-  {#base, since, false, PTX2SPV_ADDRESS(name), PTX2SPV_PER_THREAD_##variant(name)},
+  {#base, since, false, PTX2SPV_ADDRESS(traced_##name), PTX2SPV_PER_THREAD_##variant(name)},
 #include "src/cuda/driver/functions.def"
 #undef PTX2SPV_DRIVER_FUNCTION
 #undef PTX2SPV_DRIVER_MISSING

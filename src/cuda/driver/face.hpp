@@ -14,8 +14,7 @@ using CUoccupancyB2DSize = std::size_t (*)(int threads);
 
 // Every function is declared by its row of the table.
 extern "C" {
-#define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, count, ...) \
-  PTX2SPV_EXPORT CUresult name(PTX2SPV_PARAMS_##count(__VA_ARGS__));
+#define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) PTX2SPV_DECLARE(name, __VA_ARGS__)
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason)
 #include "src/cuda/driver/functions.def"
 #undef PTX2SPV_DRIVER_FUNCTION

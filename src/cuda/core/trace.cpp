@@ -1,0 +1,84 @@
+#include "src/cuda/core/trace.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "src/options.hpp"
+
+namespace ptx2spv::cuda {
+
+namespace {
+
+thread_local std::string t_notes;
+
+/// All processes of a program append to one file, each event by one call.
+int trace_file() {
+  static const int file = [] {
+    const std::string name(runtime::option_text(runtime::Option::cuda_trace));
+    if (name.empty()) return -1;
+    const int opened = open(name.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (opened < 0) say(fmt::format("the trace {}: {}", name, std::strerror(errno)));
+    return opened;
+  }();
+  return file;
+}
+
+}  // namespace
+
+bool tracing() { return trace_file() >= 0; }
+
+double trace_clock() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      (out += '\\') += c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", c);
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+void trace_event(std::string_view name, std::string_view category, char phase, double at,
+                 const std::string& more) {
+  const std::string line = fmt::format(
+      "{{\"name\":{},\"cat\":\"{}\",\"ph\":\"{}\",\"ts\":{:.3f},\"pid\":{},\"tid\":{}{}}},\n",
+      quoted(name), category, phase, at, ::getpid(), ::syscall(SYS_gettid), more);
+  if (write(trace_file(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    say_once("the trace cannot be written");
+}
+
+void trace_note(std::string_view key, std::string_view text) {
+  if (tracing()) t_notes += fmt::format(",{}:{}", quoted(key), quoted(text));
+}
+
+std::string exchange_trace_notes(std::string notes) {
+  t_notes.swap(notes);
+  return notes;
+}
+
+void trace_end_of_call(const char* name, Api which, double begin, const std::string& arguments,
+                       CUresult result, std::string notes) {
+  const double end = trace_clock();
+  const bool runtime = which == Api::runtime;
+  const ErrorRow* row = find_error(result);
+  std::string_view named = row ? (runtime ? row->runtime : row->driver) : "";
+  const std::string text = named.empty() ? std::to_string(result) : std::string(named);
+  trace_event(name, runtime ? "runtime" : "driver", 'X', begin,
+              fmt::format(",\"dur\":{:.3f},\"args\":{{\"arguments\":{},\"result\":{}{}}}",
+                          end - begin, quoted("(" + arguments + ")"), quoted(text), notes));
+}
+
+}  // namespace ptx2spv::cuda

@@ -1,0 +1,51 @@
+// NVIDIA's management library and nvidia-smi, of the devices that a program under ptxexec has.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/cuda/programs.hpp"
+
+namespace ptx2spv::test {
+namespace {
+
+constexpr const char* kTwo = "PTX2SPV_DEVICES=swiftshader,swiftshader";
+
+std::string asks(const std::vector<std::string>& arguments, int code = 0) {
+  const ProcessResult result = execute(arguments, {kTwo});
+  EXPECT_EQ(result.exit_code, code) << result.error;
+  return result.out;
+}
+
+TEST(NvidiaSmi, ListsTheDevices) {
+  const std::string list = asks({"--as", "h100", "nvidia-smi", "-L"});
+  EXPECT_TRUE(list.starts_with("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-")) << list;
+  const auto second = list.find("\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-");
+  ASSERT_NE(second, std::string::npos) << list;
+  EXPECT_NE(list.substr(40, 36), list.substr(second + 41, 36)) << "one identity for both";
+  EXPECT_NE(asks({"nvidia-smi"}).find("SwiftShader"), std::string::npos);
+}
+
+TEST(NvidiaSmi, AnswersQueries) {
+  EXPECT_EQ(asks({"--as=t4", "nvidia-smi", "--query-gpu=index,name,memory.total,compute_cap,count",
+                  "--format=csv"}),
+            "index, name, memory.total [MiB], compute_cap, count\n"
+            "0, Tesla T4, 15360 MiB, 7.5, 2\n1, Tesla T4, 15360 MiB, 7.5, 2\n");
+  EXPECT_EQ(asks({"--as=t4", "nvidia-smi", "--query-gpu=memory.total,utilization.gpu",
+                  "--format=csv,noheader,nounits"}),
+            "15360, [N/A]\n15360, [N/A]\n");
+  EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=nonsense", "--format=csv"}, 2),
+            "Field \"nonsense\" is not a valid field to query.\n");
+  EXPECT_EQ(asks({"nvidia-smi", "--nonsense"}, 2), "");
+}
+
+// As Python's bindings open it; a child of fork has devices although its parent asked.
+TEST(ManagementLibrary, AnswersAndLeavesDevicesAlone) {
+  if (run_process({"/usr/bin/env", "python3", "-c", "import ctypes"}).exit_code)
+    GTEST_SKIP() << "python3 is not installed";
+  const ProcessResult result = execute({"python3", kHere + "driver/nvml.py"}, {kTwo});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+}  // namespace
+}  // namespace ptx2spv::test
