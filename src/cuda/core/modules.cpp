@@ -20,27 +20,18 @@ CUresult unreadable(const std::string& file, const std::string& error) {
   return fail(eInvalidKernelImage, "the image cannot be read");
 }
 
-/// The PTX of one fat binary that devices may run: the newest first.
-CUresult texts_of(Bytes fatbin, const std::string& file, std::vector<Image::Text>& texts,
-                  Image& image) {
+/// The PTX of one fat binary that devices of a capability may run: the newest first.
+CUresult texts_of(Bytes fatbin, int capability, const std::string& file,
+                  std::vector<Image::Text>& texts, Image& image) {
   std::string error;
   auto entries = fatbin::read(fatbin, error);
   if (!entries) return unreadable(file, error);
-  auto runs = fatbin::ptx_for(*entries, static_cast<std::uint32_t>(compute_capability()));
+  const auto runs = fatbin::ptx_for(*entries, static_cast<std::uint32_t>(capability));
   const fatbin::Entry* least = nullptr;  // of the others
   for (const fatbin::Entry& each : *entries) {
     if (!each.is_ptx()) image.machine_code = true;
     if (!each.is_ptx() || std::ranges::find(runs, &each) != runs.end()) continue;
     if (!least || each.arch < least->arch) least = &each;
-  }
-  if (runs.empty() && least && !capability_is_chosen()) {
-    runs = fatbin::ptx_for(*entries, least->arch);
-    say_once(fmt::format(
-        "the program has PTX for {} and newer alone, which is run although devices report compute "
-        "capability {}.{}: with 'ptxexec --compute-capability {}.{}' (PTX2SPV_CUDA_ARCH) they "
-        "report what it was written for",
-        fatbin::arch_name(*least), compute_capability() / 10, compute_capability() % 10,
-        least->arch / 10, least->arch % 10));
   }
   if (least && (!image.other || static_cast<int>(least->arch) < image.other)) {
     image.other = static_cast<int>(least->arch);
@@ -56,13 +47,35 @@ CUresult texts_of(Bytes fatbin, const std::string& file, std::vector<Image::Text
   return eSuccess;
 }
 
-/// Fat binaries that belong together: the k-th best text of each, until one has no more.
-CUresult add_linked(const std::vector<Bytes>& fatbins, const std::string& file, Image& image) {
-  std::vector<std::vector<Image::Text>> parts;
+using Parts = std::vector<std::vector<Image::Text>>;
+
+CUresult parts_of(const std::vector<Bytes>& fatbins, int capability, const std::string& file,
+                  Parts& parts, Image& image) {
   for (const Bytes& each : fatbins) {
     std::vector<Image::Text> texts;
-    if (CUresult code = texts_of(each, file, texts, image); code != eSuccess) return code;
+    if (CUresult code = texts_of(each, capability, file, texts, image); code != eSuccess)
+      return code;
     if (!texts.empty()) parts.push_back(std::move(texts));
+  }
+  return eSuccess;
+}
+
+/// Fat binaries that belong together: the k-th best text of each, until one has no more. Some may
+/// have none, as that of the device's runtime, whose functions few programs call. Where all have
+/// newer PTX alone, the oldest of that is what there is.
+CUresult add_linked(const std::vector<Bytes>& fatbins, const std::string& file, Image& image) {
+  const int capability = compute_capability();
+  Parts parts;
+  if (CUresult code = parts_of(fatbins, capability, file, parts, image); code != eSuccess)
+    return code;
+  if (parts.empty() && image.other && !capability_is_chosen()) {
+    const int other = image.other;
+    say_once(fmt::format(
+        "the program has PTX for {} and newer alone, which is run although devices report compute "
+        "capability {}.{}: with 'ptxexec --compute-capability {}.{}' (PTX2SPV_CUDA_ARCH) they "
+        "report what it was written for",
+        image.other_name, capability / 10, capability % 10, other / 10, other % 10));
+    if (CUresult code = parts_of(fatbins, other, file, parts, image); code != eSuccess) return code;
   }
   std::size_t most = 0;
   for (const auto& each : parts) most = std::max(most, each.size());
