@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -333,6 +334,61 @@ TEST_P(Compiled, AtomicSumsOfFloatsAreNvidias) {
   EXPECT_EQ(kernel->not_compiled({32, 1, 1}), "");
   for (const Tier tier : {Tier::interpreted, Tier::compiled})
     for (const std::uint32_t word : run(*kernel, {32, 1, 1, 2}, tier).words) EXPECT_EQ(word, 0u);
+}
+
+/// Lanes that change one word get what it was, one after the other.
+TEST_P(Compiled, AtomicsOfOneWordAddUp) {
+  constexpr unsigned kSome = 8;  // a vector of any processor's
+  const auto float_of = [](std::uint32_t word) { return static_cast<float>(word & 0xffff); };
+  for (const bool shared : {false, true}) {
+    const std::string space = shared ? "shared" : "global", at = shared ? "%r20" : "%d4";
+    const std::string in_space = "." + space + ".";
+    const auto kernel = kernel_of(
+        "setp.ge.u32 %p0, %r2, 8;\n@%p0 ret;\nadd.u64 %d4, %d0, 320;\nmov.u32 %r20, cell;\n"
+        "mov.u32 %r21, 0;\nst" +
+            in_space + "u32 [" + at + "], %r21;\nst" + in_space + "u32 [" + at +
+            "+4], %r21;\nand.b32 %r22, %r11, 0xffff;\ncvt.rn.f32.u32 %f0, %r22;\n" + "atom" +
+            in_space + "add.u32 %r12, [" + at + "], %r10;\n" + "atom" + in_space +
+            "max.s32 %r13, [" + at + "], %r11;\n" + "atom" + in_space + "xor.b32 %r14, [" + at +
+            "], %r10;\n" + "atom" + in_space + "inc.u32 %r15, [" + at + "], %r11;\n" + "atom" +
+            in_space + "exch.b32 %r16, [" + at + "], %r10;\n" + "atom" + in_space +
+            "add.f32 %f1, [" + at + "+4], %f0;\nmov.b32 %r17, %f1;\n" +
+            "xor.b32 %r10, %r12, %r13;\nxor.b32 %r10, %r10, %r14;\nxor.b32 %r11, %r15, %r16;\n"
+            "add.u32 %r11, %r11, %r17;",
+        ".shared .align 8 .b8 cell[8];\n");
+    ASSERT_TRUE(kernel);
+    const Shape shape{64, 1, 1, 1};
+    const std::vector<std::uint32_t> from = words_for(shape);
+    std::vector<std::uint32_t> right(kSome * 2);
+    std::uint32_t cell = 0;
+    const auto change = [&](unsigned word, const auto& to) {
+      for (unsigned lane = 0; lane < kSome; ++lane) {
+        right[2 * lane + word] ^= cell;
+        cell = to(cell, from[2 * lane], from[2 * lane + 1]);
+      }
+    };
+    change(0, [](auto old, auto a, auto) { return old + a; });
+    change(0, [](auto old, auto, auto b) {
+      return static_cast<std::int32_t>(old) > static_cast<std::int32_t>(b) ? old : b;
+    });
+    change(0, [](auto old, auto a, auto) { return old ^ a; });
+    change(1, [](auto old, auto, auto b) { return old >= b ? 0 : old + 1; });
+    change(1, [](auto, auto a, auto) { return a; });
+    float sum = 0;
+    for (unsigned lane = 0; lane < kSome; ++lane) {
+      right[2 * lane + 1] += std::bit_cast<std::uint32_t>(sum);
+      sum += float_of(from[2 * lane + 1]);
+    }
+    for (const Tier tier : {Tier::interpreted, Tier::compiled}) {
+      std::vector<std::uint32_t> words = run(*kernel, shape, tier).words;
+      if (!shared) {
+        EXPECT_EQ(words[80], cell);
+        EXPECT_EQ(words[81], std::bit_cast<std::uint32_t>(sum));
+      }
+      words.resize(kSome * 2);
+      EXPECT_EQ(words, right) << space;
+    }
+  }
 }
 
 /// Rows of a tile: groups of lanes follow each other where not all do. Some do not run, and some

@@ -149,8 +149,20 @@ T changed(AtomicOp op, T old, T value, bool shared) {
   }
 }
 
+/// The same of operations that processors have, too.
 template <typename T>
-T atomically(AtomicOp op, T* at, T value, bool shared) {
+T changed_plainly(AtomicOp op, T old, T value, bool shared) {
+  switch (op) {
+    case AtomicOp::add: return old + value;
+    case AtomicOp::and_: return old & value;
+    case AtomicOp::or_: return old | value;
+    case AtomicOp::xor_: return old ^ value;
+    default: return changed(op, old, value, shared);
+  }
+}
+
+template <typename T>
+T atomically(AtomicOp op, T* at, T value) {
   const std::atomic_ref<T> word(*at);
   switch (op) {
     case AtomicOp::add: return word.fetch_add(value);
@@ -162,21 +174,68 @@ T atomically(AtomicOp op, T* at, T value, bool shared) {
   }
   // Without a look at whether anything changes, which no processor can foresee.
   T old = word.load();
-  while (!word.compare_exchange_weak(old, changed(op, old, value, shared))) {
+  while (!word.compare_exchange_weak(old, changed(op, old, value, false))) {
   }
   return old;
+}
+
+/// Whether lanes' values may be put together before the word's is.
+bool associates(AtomicOp op) {
+  return op != AtomicOp::inc && op != AtomicOp::dec && op != AtomicOp::fadd_f32 &&
+         op != AtomicOp::fadd_f64;
+}
+
+/// Lanes whose word is the same one change it together, one after the other.
+template <typename T>
+void atomic_of_all(AtomicOp op, T* at, const T* in, T* out, u32 mask) {
+  const auto fold = [&](T value, u32 by) {
+    each_lane(by, [&](unsigned lane) { value = changed_plainly(op, value, in[lane], false); });
+    return value;
+  };
+  T old{};
+  if (associates(op)) {
+    old = atomically(op, at, fold(in[std::countr_zero(mask)], mask & (mask - 1)));
+  } else {
+    const std::atomic_ref<T> word(*at);
+    old = word.load();
+    while (!word.compare_exchange_weak(old, fold(old, mask))) {
+    }
+  }
+  each_lane(mask, [&](unsigned lane) {
+    const T value = in[lane];
+    out[lane] = old;
+    old = changed_plainly(op, old, value, false);
+  });
+}
+
+/// A block's shared memory is one thread's of the processor.
+template <typename T>
+void atomic_shared(AtomicOp op, const Where& where, const T* in, T* out, u32 mask) {
+  each_lane(mask, [&](unsigned lane) {
+    std::byte* at = where.of(lane);
+    const T old = read<T>(at), next = changed_plainly(op, old, in[lane], true);
+    if (at) std::memcpy(at, &next, sizeof next);
+    out[lane] = at ? old : 0;
+  });
 }
 
 template <typename T>
 void atomic(const Step& step, Lanes& lanes) {
   const Where where(step, lanes);
   const AtomicOp op = access(step).atomic;
-  const bool shared = access(step).space == Space::shared;
   const T* in = values<T>(lanes, step.in[1]);
   T* out = values<T>(lanes, step.out);
+  if (where.space == Space::shared) return atomic_shared(op, where, in, out, lanes.mask);
+  if (const u32 others = lanes.mask & (lanes.mask - 1)) {
+    std::byte* first = where.of(static_cast<unsigned>(std::countr_zero(lanes.mask)));
+    u32 left = others;
+    while (left && where.of(static_cast<unsigned>(std::countr_zero(left))) == first)
+      left &= left - 1;
+    if (!left && first) return atomic_of_all(op, reinterpret_cast<T*>(first), in, out, lanes.mask);
+  }
   each_lane(lanes.mask, [&](unsigned lane) {
     auto* at = reinterpret_cast<T*>(where.of(lane));
-    out[lane] = at ? atomically(op, at, in[lane], shared) : 0;
+    out[lane] = at ? atomically(op, at, in[lane]) : 0;
   });
 }
 
