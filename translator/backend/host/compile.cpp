@@ -47,12 +47,18 @@ unsigned lanes_of(const Needs& needs, std::string_view features) {
   return (has_avx512(features) ? 16 : 8) * (needs.barriers ? 2 : 1);
 }
 
-/// Tells GDB of what is linked.
-LLVMOrcObjectLayerRef layer_for_debuggers(void* api, LLVMOrcExecutionSessionRef session,
-                                          const char*) {
+/// The linker that all versions have: what LLVM 17 and 18 take instead looks for functions of
+/// theirs among the process's own.
+LLVMOrcObjectLayerRef linker(void* api, LLVMOrcExecutionSessionRef session, const char*) {
   const Api& l = *static_cast<const Api*>(api);
-  LLVMOrcObjectLayerRef layer =
-      l.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
+  return l.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
+}
+
+/// Tells GDB of what is linked.
+LLVMOrcObjectLayerRef linker_for_debuggers(void* api, LLVMOrcExecutionSessionRef session,
+                                           const char* triple) {
+  const Api& l = *static_cast<const Api*>(api);
+  LLVMOrcObjectLayerRef layer = linker(api, session, triple);
   l.OrcRTDyldObjectLinkingLayerRegisterJITEventListener(layer, l.CreateGDBRegistrationListener());
   return layer;
 }
@@ -157,15 +163,12 @@ class Compiler {
   LLVMOrcLLJITRef link(LLVMMemoryBufferRef object, const Program& program, std::uint64_t& address,
                        std::string& problem) {
     LLVMOrcLLJITRef jit = nullptr;
-    LLVMOrcLLJITBuilderRef builder = nullptr;
+    LLVMOrcLLJITBuilderRef builder = l_.OrcCreateLLJITBuilder();
     const std::string name = code_name(program);
     const std::vector<std::byte> listed =
         program.name.empty() ? std::vector<std::byte>() : bytes(object);
-    if (!program.name.empty()) {
-      builder = l_.OrcCreateLLJITBuilder();
-      l_.OrcLLJITBuilderSetObjectLinkingLayerCreator(builder, layer_for_debuggers,
-                                                     const_cast<Api*>(&l_));
-    }
+    l_.OrcLLJITBuilderSetObjectLinkingLayerCreator(
+        builder, program.name.empty() ? linker : linker_for_debuggers, const_cast<Api*>(&l_));
     if (failed(l_.OrcCreateLLJIT(&jit, builder), problem)) {
       l_.DisposeMemoryBuffer(object);
       return nullptr;
