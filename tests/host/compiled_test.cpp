@@ -3,8 +3,10 @@
 // local memory, and what ends a launch early.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include "ptx2spv/interpreter.hpp"
 #include "tests/host/emulated.hpp"
@@ -541,6 +544,32 @@ TEST_P(Compiled, ChangesWithinALaunch) {
   const Result right = run(*kernel, shape, Tier::compiled);
   for (int turn = 0; turn < 3; ++turn)
     EXPECT_EQ(run(*kernel, shape, Tier::automatic).words, right.words);
+}
+
+/// Launches at the same time, and in a child that has none of the threads which wait for launches.
+TEST_P(Compiled, LaunchesShareThreads) {
+  const auto kernel = kernel_of("mad.lo.u32 %r10, %r10, 3, %r1;\nxor.b32 %r11, %r11, %r10;");
+  ASSERT_TRUE(kernel);
+  const Shape shape{64, 1, 1, 500};
+  const auto right = run(*kernel, shape, Tier::interpreted, 0, 1).words;
+  const auto wrong = [&] {
+    int count = 0;
+    for (int i = 0; i < 20; ++i)
+      count += run(*kernel, shape, i % 2 ? Tier::compiled : Tier::interpreted, 0, 4).words != right;
+    return count;
+  };
+  std::vector<std::thread> callers;
+  std::atomic<int> all{0};
+  for (int i = 0; i < 4; ++i) callers.emplace_back([&] { all += wrong(); });
+  for (std::thread& each : callers) each.join();
+  EXPECT_EQ(all, 0);
+#if !defined(__SANITIZE_THREAD__)
+  const pid_t child = fork();
+  if (child == 0) _exit(wrong());
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+#endif
 }
 
 /// Launches a kernel of many operations for so long, and ends the process: while the first ones are

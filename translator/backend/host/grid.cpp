@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,6 +16,7 @@
 
 #include "translator/backend/host/block.hpp"
 #include "translator/backend/host/compiled.hpp"
+#include "translator/backend/host/workers.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -75,17 +75,9 @@ class Grid {
         static_cast<unsigned>(std::min({std::uint64_t{std::max(options_.threads, 1u)}, blocks_,
                                         std::max<std::uint64_t>(kMostResident / block_bytes_, 1)}));
     const Timer timer(*this);
-    std::vector<std::thread> others;
     // Short launches are over before other threads would have begun.
     if (options_.tier) begin_compiled();
-    try {
-      for (unsigned i = 1; i < count_ && next_ < blocks_; ++i)
-        others.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // Fewer do it too.
-    }
-    work();
-    for (std::thread& each : others) each.join();
+    Workers::get().run(next_ < blocks_ ? count_ - 1 : 0, [this] { work(); });
     // The timer may be about to say why.
     const std::lock_guard lock(mutex_);
     ending_.blocks = std::min(next_.load(), blocks_);
