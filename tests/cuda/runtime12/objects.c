@@ -422,7 +422,8 @@ int main(void) {
   driver();
   old_names();
   IS(cudaVDPAUGetDevice(NULL, 0, NULL), kNotSupported);
-  IS(cudaGLGetDevices(&devices, NULL, 0, 1), 219); /* no context of OpenGL is current */
+  int device = 0;
+  IS(cudaGLGetDevices(&devices, &device, 1, 1), 219); /* no context of OpenGL is current */
   OK(cudaDeviceSynchronize());
   __cudaUnregisterFatBinary(handle);
   printf(failures ? "%d failures\n" : "good\n", failures);
