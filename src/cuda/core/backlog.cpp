@@ -71,7 +71,7 @@ std::vector<Ticket> tickets_before(StreamObject& stream, bool own) {
 
 void work_off(const std::shared_ptr<StreamObject>& stream, const std::shared_ptr<Backlog>& backlog);
 
-Ticket keep(StreamObject& stream, Work work, std::vector<Ticket> before) {
+Ticket defer(StreamObject& stream, Work work, std::vector<Ticket> before) {
   Backlog& backlog = backlog_of(stream);
   const bool idle = !backlog.busy();
   backlog.entries.push_back({std::move(work), std::move(before)});
@@ -141,7 +141,7 @@ CUresult in_order(StreamObject& stream, Work work) {
   if (!nobody_waits()) {
     std::lock_guard lock(backlogs().mutex);
     if (!tickets_before(stream, true).empty()) {
-      keep(stream, std::move(work), tickets_before(stream, false));
+      defer(stream, std::move(work), tickets_before(stream, false));
       return eSuccess;
     }
   }
@@ -151,7 +151,7 @@ CUresult in_order(StreamObject& stream, Work work) {
 CUresult in_own_thread(StreamObject& stream, Work work) {
   if (t_worker) return work();
   std::lock_guard lock(backlogs().mutex);
-  keep(stream, std::move(work), tickets_before(stream, false));
+  defer(stream, std::move(work), tickets_before(stream, false));
   return eSuccess;
 }
 
@@ -164,7 +164,7 @@ void await_room(StreamObject& stream) {
   all.changed.wait(lock, [&] { return own.entries.size() < kMost || all.stopped; });
 }
 
-bool keep_record(StreamObject& stream, EventObject& event) {
+bool defer_record(StreamObject& stream, EventObject& event) {
   auto recorded = tables().events.find(&event);
   if (nobody_waits() || !recorded) {
     std::lock_guard lock(event.mutex);
@@ -177,7 +177,7 @@ bool keep_record(StreamObject& stream, EventObject& event) {
   std::scoped_lock lock(backlogs().mutex, event.mutex);
   event.kept = {};
   if (tickets_before(stream, true).empty()) return false;
-  event.kept = keep(
+  event.kept = defer(
       stream,
       [own, recorded, number] {
         {
@@ -194,7 +194,7 @@ bool keep_record(StreamObject& stream, EventObject& event) {
   return true;
 }
 
-bool keep_wait(StreamObject& stream, EventObject& event) {
+bool defer_wait(StreamObject& stream, EventObject& event) {
   if (nobody_waits()) return false;
   std::scoped_lock lock(backlogs().mutex, event.mutex);
   if (!event.kept.backlog || is_over(event.kept)) return false;
@@ -202,7 +202,7 @@ bool keep_wait(StreamObject& stream, EventObject& event) {
   before.push_back(event.kept);
   const auto own = stream.shared_from_this();
   const auto recorded = tables().events.find(&event);
-  keep(
+  defer(
       stream, [own, recorded] { return recorded ? wait_event(*own, *recorded) : eSuccess; },
       std::move(before));
   return true;

@@ -24,8 +24,8 @@ CUresult in_own_thread(StreamObject& stream, Work work);
 void await_room(StreamObject& stream);
 /// Keeps the recording of an event, or a wait for one whose recording is kept; false: the stream is
 /// not held up, or the event is recorded.
-bool keep_record(StreamObject& stream, EventObject& event);
-bool keep_wait(StreamObject& stream, EventObject& event);
+bool defer_record(StreamObject& stream, EventObject& event);
+bool defer_wait(StreamObject& stream, EventObject& event);
 /// Whether the event's recording is kept still.
 bool is_kept(EventObject& event);
 

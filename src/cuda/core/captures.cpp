@@ -156,7 +156,7 @@ namespace {
 
 /// A copy behind host functions. Page-locked memory is read and written when its turn comes, other
 /// memory of the host before the call returns.
-CUresult keep_copy(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
+CUresult defer_copy(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
   HostSides sides;
   if (CUresult code = host_sides(what, sides); code != eSuccess) return code;
   if (sides.both || sides.pageable_target || (sides.any && synchronous())) {
@@ -176,7 +176,7 @@ CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {
-    if (is_held_up(stream)) return keep_copy(context, stream, what);
+    if (is_held_up(stream)) return defer_copy(context, stream, what);
     HostSides sides;
     if (!is_running(context) || host_sides(what, sides) != eSuccess) return copy(context, what);
     // The host waits for kernels only where it has to do with the bytes.
@@ -221,7 +221,7 @@ CUresult capture(StreamObject& stream, Operation operation) {
 CUresult record(StreamObject& stream, EventObject& event) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-  if (!captured) return keep_record(stream, event) ? eSuccess : record_event(stream, event);
+  if (!captured) return defer_record(stream, event) ? eSuccess : record_event(stream, event);
   std::scoped_lock lock(stream.mutex, event.mutex);
   event.capture = stream.capture;
   event.nodes = stream.tail;
@@ -239,7 +239,7 @@ CUresult wait(StreamObject& stream, EventObject& event) {
   if (!other) {
     bool captured = false;
     if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
-    if (!captured) return keep_wait(stream, event) ? eSuccess : wait_event(stream, event);
+    if (!captured) return defer_wait(stream, event) ? eSuccess : wait_event(stream, event);
     return break_capture(
         stream, fail(eStreamCaptureIsolation, "a capture would wait for work outside of it"));
   }

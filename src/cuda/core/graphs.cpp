@@ -320,7 +320,7 @@ void wait_for_kept(StreamObject& stream, const GraphObject& graph) {
   for (const auto& node : graph.nodes) {
     if (const auto* each = std::get_if<WaitOperation>(&node->operation.what);
         each && tables().events.has(each->event))
-      (void)keep_wait(stream, *each->event);
+      (void)defer_wait(stream, *each->event);
     if (const auto* each = std::get_if<ChildOperation>(&node->operation.what))
       wait_for_kept(stream, *each->graph);
   }

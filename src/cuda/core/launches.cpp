@@ -154,8 +154,8 @@ bool may_be_long(const FunctionObject& function, const LaunchConfig& config) {
 
 /// A launch that is behind others of the stream, or may hold up the calling thread. What is wrong
 /// with it is said at once, but for what texture references have when it runs.
-CUresult keep_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
-                     const LaunchConfig& config, void** params, void** extra) {
+CUresult defer_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObject& function,
+                      const LaunchConfig& config, void** params, void** extra) {
   KernelOperation kept;
   if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
     return code;
@@ -203,7 +203,7 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
     return capture(*stream, Operation{std::move(operation)});
   }
   if (is_held_up(*stream) || has_waits(function.kernel.info()) || may_be_long(function, config))
-    return keep_kernel(stream, function, config, params, extra);
+    return defer_kernel(stream, function, config, params, extra);
   if (CUresult code = check_shape(function, config); code != eSuccess) return code;
   Args args;
   if (CUresult code = make_args(function, params, extra, args, nullptr); code != eSuccess)
