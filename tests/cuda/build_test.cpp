@@ -167,6 +167,20 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
                             "import os, subprocess; c = ['" + nvcc + "', '-arch=sm_90']; " + call}),
               expected)
         << call;
+  // One folder of PATH after another, as shells do; and a compiler that is nowhere.
+  EXPECT_EQ(record.given({"python3", "-c",
+                          "import os\n"
+                          "for folder in ('/nowhere', '/usr', '" +
+                              record.folder().path() +
+                              "'):\n"
+                              "  try: os.execv(folder + '/nvcc', ['nvcc', '-arch=sm_90'])\n"
+                              "  except FileNotFoundError: pass"}),
+            expected);
+  EXPECT_EQ(record.given({"python3", "-c",
+                          "import os\n"
+                          "try: os.execlp('ld.nowhere', 'ld.nowhere', '-lcudart_static')\n"
+                          "except FileNotFoundError: print('absent', end='')"}),
+            "absent");
 }
 
 TEST(PtxexecBuild, SaysOnceWhatItChanges) {

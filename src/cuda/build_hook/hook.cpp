@@ -34,6 +34,21 @@ const char* base_of(const char* path) {
   return slash ? slash + 1 : path;
 }
 
+/// Whether `file` can be started: who searches PATH tries one folder after another, and has to be
+/// told where there is none.
+bool is_there(const char* file) {
+  if (std::strchr(file, '/')) return access(file, X_OK) == 0;
+  char path[PATH_MAX];
+  for (const char* at = std::getenv("PATH"); at && *at;) {
+    const char* end = std::strchr(at, ':');
+    const int length = static_cast<int>(end ? end - at : static_cast<long>(std::strlen(at)));
+    std::snprintf(path, sizeof path, "%.*s/%s", length, at, file);
+    if (access(length ? path : file, X_OK) == 0) return true;
+    at = end ? end + 1 : nullptr;
+  }
+  return false;
+}
+
 /// Whether the command may need a change: ptxexec itself decides, but costs a process.
 bool concerns(const char* path, Arguments argv) {
   const char* base = base_of(path);
@@ -75,7 +90,8 @@ const auto g_spawnp = next<decltype(posix_spawnp)>("posix_spawnp");
 /// library.
 template <typename Start>
 int start(const char* path, Arguments argv, Start&& with) {
-  if (!path || !argv || !*argv || !g_ptxexec[0] || !concerns(path, argv)) return with(path, argv);
+  if (!path || !argv || !*argv || !g_ptxexec[0] || !concerns(path, argv) || !is_there(path))
+    return with(path, argv);
   auto** wrapped =
       static_cast<char**>(alloca(sizeof(char*) * static_cast<std::size_t>(count(argv) + 4)));
   wrap(path, argv, wrapped);
