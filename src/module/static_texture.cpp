@@ -2,6 +2,7 @@
 // then.
 #include <algorithm>
 
+#include "ptx2spv/abi_queries.hpp"
 #include "src/array/texture.hpp"
 #include "src/module/module.hpp"
 
@@ -10,6 +11,7 @@ namespace ptx2spv::runtime {
 namespace {
 
 /// wrap 0, mirror 1, clamp_ogl 2, clamp_to_edge 3, clamp_to_border 4 of the manual.
+constexpr std::int64_t kClampOgl = 2;
 AddressMode address_mode(std::int64_t value) {
   constexpr AddressMode kModes[] = {AddressMode::wrap, AddressMode::mirror, AddressMode::clamp,
                                     AddressMode::clamp, AddressMode::border};
@@ -87,6 +89,8 @@ Status create_static_texture(ModuleState& module, const StaticTexref& ref) {
   desc.normalized_coordinates =
       ref.sampler ? ref.force_unnormalized_coords <= 0 : ref.normalized_coords == 1;
   set_sampler(record, desc);
+  for (std::size_t i = 0; i < 3; ++i)
+    if (ref.addr_mode[i] == kClampOgl) record[abi::x_sampler] |= abi::sample_clamp_ogl << i;
   const auto set = [&](abi::TextureWord word, std::int64_t value) {
     if (value >= 0) record[word] = static_cast<std::uint32_t>(value);
   };

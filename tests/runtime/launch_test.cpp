@@ -482,6 +482,32 @@ TEST(Kernels, DebugInformationChangesNothing) {
   EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 42u);
 }
 
+TEST(Kernels, TakeArraysOfVectors) {
+  Module module = load(R"(
+.visible .entry store(.param .u32 first, .param .v2 .u32 pairs[3], .param .u64 out) {
+  .reg .b32 %r<8>;
+  .reg .b64 %d<2>;
+  ld.param.u64 %d0, [out];
+  ld.param.v2.u32 {%r0, %r1}, [pairs];
+  ld.param.u32 %r2, [pairs+8];
+  ld.param.u32 %r3, [pairs+12];
+  ld.param.v2.u32 {%r4, %r5}, [pairs+16];
+  ld.param.u32 %r6, [first];
+  st.global.v4.u32 [%d0], {%r0, %r1, %r2, %r3};
+  st.global.v2.u32 [%d0+16], {%r4, %r5};
+  st.global.u32 [%d0+24], %r6;
+  ret;
+}
+)");
+  const std::vector<std::uint32_t> pairs{1, 20, 300, 4000, 50000, 600000};
+  Buffer out = must(Buffer::create(test_device(), 28));
+  Args args;
+  args.value(7).bytes(bytes_of(pairs)).buffer(out);
+  must(must(module.kernel("store")).launch({}, args));
+  EXPECT_EQ(read_buffer<std::uint32_t>(out, 7),
+            (std::vector<std::uint32_t>{1, 20, 300, 4000, 50000, 600000, 7}));
+}
+
 TEST(Kernels, PrintfComesOutInOrder) {
   Module module = load(R"(
 .global .align 1 .b8 $fmt[22] = {116, 104, 114, 101, 97, 100, 32, 37, 100, 58, 32, 37, 46, 50, 102,

@@ -286,6 +286,24 @@ TEST(Samplers, UnboundTexturesAnswerFromTheirInitialisers) {
   EXPECT_EQ(run(module, Args().buffer(out), out, 1)[0], 311157u);
 }
 
+// The manual counts the modes in the order in which it lists them.
+TEST(Samplers, EveryAddressModeHasItsNumber) {
+  const char* const modes[] = {"wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"};
+  std::string variables, body = "mov.b32 %r0, 0;";
+  for (int i = 0; i < 5; ++i) {
+    const std::string x = std::to_string(i);
+    variables += ".global .samplerref s" + x + " = {addr_mode_" + std::to_string(i % 3) + " = " +
+                 modes[i] + "};\n";
+    body += " txq.addr_mode_" + std::to_string(i % 3) + ".b32 %r1, [s" + x +
+            "]; mad.lo.u32 %r0, %r0, 10, %r1;";
+    body += " mov.u64 %s, s" + x + "; txq.addr_mode_" + std::to_string(i % 3) +
+            ".b32 %r1, [%s]; mad.lo.u32 %r0, %r0, 10, %r1;";
+  }
+  Module module = load_independent(kernel(variables, body, ".param .u64 out"));
+  Buffer out = must(Buffer::create(test_device(), 4));
+  EXPECT_EQ(run(module, Args().buffer(out), out, 1)[0], 11223344u);
+}
+
 TEST(Samplers, UnboundTexturesReadAsZeros) {
   // Whatever the initialisers say there is; without any, a read traps.
   const std::string reads =

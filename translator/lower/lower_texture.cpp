@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx2spv/abi_queries.hpp"
 #include "translator/ir/texture_hiding.hpp"
 
 namespace ptx2spv::lower {
@@ -352,10 +353,12 @@ void TextureLowering::query() {
   decide();
   const Value sampler = word(abi::x_sampler);
   const auto flag = [&](std::uint32_t bit) { return b_.select(set(sampler, bit), i32(1), i32(0)); };
-  // The manual's numbers: wrap 0, mirror 1, clamp_to_edge 3, clamp_to_border 4.
+  // The manual's numbers: wrap 0, mirror 1, clamp_ogl 2, clamp_to_edge 3, clamp_to_border 4.
   const auto mode = [&](unsigned number) {
     const Value bits = b_.op2(Op::and_, b_.op2(Op::lshr, sampler, i32(2 * number)), i32(3));
-    return b_.op2(Op::and_, b_.op2(Op::lshr, i32(0x4130), b_.op2(Op::shl, bits, i32(2))), i32(7));
+    const Value edge =
+        b_.op2(Op::and_, b_.op2(Op::lshr, i32(0x4130), b_.op2(Op::shl, bits, i32(2))), i32(7));
+    return b_.op2(Op::sub, edge, flag(abi::sample_clamp_ogl << number));
   };
   Value value = i32(0);
   switch (inst_.mods->query) {

@@ -372,7 +372,8 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
     for (const Operand& item : items) {
       const bool given = !is_dest && count > 1 && item.kind == OperandKind::imm_f64 &&
                          is_bits(type) && list_float(item, bits(type), items);
-      const bool special = inst_->op == Opcode::mov && bits(type_of(item).type) == bits(type);
+      const bool listed = inst_->op == Opcode::mov || (inst_->op == Opcode::sust && count > 1);
+      const bool special = listed && bits(type_of(item).type) == bits(type);
       if (!given && !(is_dest ? dest(item, type, wide, true) : source(item, type, wide, special)))
         return false;
     }

@@ -54,9 +54,16 @@ bool Checker::check_surface_name(const Operand& base, Type opaque) {
 /// Coordinates: at least as many as the geometry has, 1, 2 or 4 of them, 32 bits each.
 bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type, bool array_index) {
   const unsigned wanted = coordinates_of(geom);
-  const auto element = [&](const Operand& item, Type t) {
-    if (item.kind == OperandKind::special) return true;
-    return source(item, t, false);
+  const bool textured = inst_->op == Opcode::tex || inst_->op == Opcode::tld4;
+  bool mixed = false;  // two halves are bits beside bits
+  const auto element = [&](const Operand& item, Type t, bool index = false) {
+    const OperandType own = type_of(item);
+    const bool special = item.kind == OperandKind::special;
+    const bool halves = own.type == Type::f16x2 && (index || !(textured || mixed));
+    const bool real = index && item.kind == OperandKind::imm_f32;
+    if ((special && (own.vec != 1 || bits(own.type) != 32)) || halves || real)
+      return mismatch(item, t, "coordinate");
+    return special || source(item, t, false);
   };
   if (coordinates.kind == OperandKind::vector) {
     const auto items = f_.list(coordinates);
@@ -77,9 +84,13 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
              (item.kind == OperandKind::reg && is_bits(type_of(item).type));
     });
     if (plain && !array_index && bits(type) == 32) type = Type::b32;
+    mixed = std::any_of(items.begin(), items.end(), [&](const Operand& item) {
+      return item.kind == OperandKind::reg && type_of(item).type == Type::b32;
+    });
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (items[i].kind == OperandKind::sink) return fail(items[i], "'_' is no source");
-      if (!element(items[i], array_index && i == 0 ? Type::b32 : type)) return false;
+      const bool index = array_index && i == 0;
+      if (!element(items[i], index ? Type::b32 : type, index)) return false;
       if (array_index && i == 0 && items[i].kind == OperandKind::reg &&
           is_float(type_of(items[i]).type)) {
         return fail(items[i], "the array's index is an integer, not " + describe(items[i]));
@@ -92,7 +103,6 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
     if (t.vec < wanted)
       return fail(coordinates, "'." + std::string(text(geom)) + "' wants " +
                                    std::to_string(wanted) + " coordinates");
-    const bool textured = inst_->op == Opcode::tex || inst_->op == Opcode::tld4;
     const bool halves = t.type == Type::f16x2 && !textured;
     return (!halves && compatible(t.type, element_type(coordinates, type), false)) ||
            mismatch(coordinates, type, "coordinate");

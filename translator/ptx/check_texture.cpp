@@ -25,6 +25,10 @@ void Checker::check_texture() {
   if (data->kind == OperandKind::pair) {
     const auto items = f_.list(*data);
     if (!needs(50, 60, "a predicate of " + name())) return;
+    if (items[1].kind == OperandKind::sink) {
+      fail(items[1], name() + " says whether texels are resident in a predicate, not in '_'");
+      return;
+    }
     if (!dest(items[1], Type::pred, false, true)) return;
     data = &items[0];
   }
@@ -107,7 +111,7 @@ void Checker::check_texture_extras(unsigned next, Type ctype) {
     const unsigned given = offset.kind == OperandKind::vector
                                ? static_cast<unsigned>(f_.list(offset).size())
                                : type_of(offset).vec;
-    if (given < size) {
+    if (given < size || given == 3 || given > 4) {
       fail(offset, "'." + std::string(text(geom)) + "' wants an offset of " + std::to_string(size) +
                        ", not " + std::to_string(given));
       return;
@@ -115,7 +119,7 @@ void Checker::check_texture_extras(unsigned next, Type ctype) {
     if (offset.kind == OperandKind::vector) {
       if (!constants_apart(f_.list(offset))) return;
       for (const Operand& item : f_.list(offset)) {
-        if (!source(item, Type::s32, false)) return;
+        if (!source(item, Type::s32, false, true)) return;
       }
     }
   }
@@ -142,7 +146,11 @@ void Checker::check_txq() {
       (m_.texmode_independent && (q == Mod::filter_mode || q == Mod::addr_mode_0 ||
                                   q == Mod::addr_mode_1 || q == Mod::addr_mode_2));
   if (!check_surface_name(op(1), of_sampler ? Type::samplerref : Type::texref)) return;
-  if (inst_->operand_count == 3) source(op(2), Type::u32, false);
+  if (inst_->operand_count != 3) return;
+  if (type_of(op(2)).type == Type::f16x2)
+    mismatch(op(2), Type::u32, "level");
+  else
+    source(op(2), Type::u32, false);
 }
 
 void Checker::check_istypep() {

@@ -9,6 +9,39 @@ namespace {
 constexpr std::uint32_t kMaxScopes = 500;
 constexpr std::size_t kMaxOperands = 255;
 
+/// Modifiers that belong to an instruction's name: whatever the order of the others, they stand
+/// before them.
+constexpr struct {
+  Opcode op;
+  std::array<Mod, 3> mods;
+} kNames[] = {
+    {Opcode::suld, {Mod::b}},
+    {Opcode::sust, {Mod::b, Mod::p}},
+    {Opcode::sured, {Mod::b, Mod::p}},
+    {Opcode::tex, {Mod::base, Mod::level, Mod::grad}},
+    {Opcode::txq, {Mod::level}},
+    {Opcode::mul, {Mod::lo, Mod::hi, Mod::wide}},
+    {Opcode::mad, {Mod::lo, Mod::hi, Mod::wide}},
+    {Opcode::madc, {Mod::lo, Mod::hi}},
+    {Opcode::mul24, {Mod::lo, Mod::hi}},
+    {Opcode::mad24, {Mod::lo, Mod::hi}},
+    {Opcode::dp2a, {Mod::lo, Mod::hi}},
+    {Opcode::shf, {Mod::l, Mod::r}},
+    {Opcode::div, {Mod::full}},
+    {Opcode::cvt, {Mod::pack}},
+    {Opcode::cvta, {Mod::to}},
+    {Opcode::cp, {Mod::async}},
+};
+
+/// The modifier that should stand at the name but does not, or none.
+Mod misplaced_in(Opcode op, const std::vector<Mod>& mods) {
+  const auto* row = std::ranges::find(kNames, op, [](const auto& each) { return each.op; });
+  if (row == std::end(kNames)) return Mod::none;
+  for (std::size_t i = 1; i < mods.size(); ++i)
+    if (std::ranges::find(row->mods, mods[i]) != row->mods.end()) return mods[i];
+  return Mod::none;
+}
+
 }  // namespace
 
 void Parser::enter_scope(Span span) {
@@ -338,6 +371,12 @@ Parser::OpcodeEntry Parser::make_entry(std::string_view text) {
   }
   if (matches.empty()) {
     entry.error = explain_mismatch(entry.op, text);
+    return entry;
+  }
+  if (const Mod late = misplaced_in(entry.op, mods); late != Mod::none) {
+    entry.error = "'." + std::string(ptx::text(late)) +
+                  "' belongs to the name, before the others: " +
+                  quoted(std::string(text.substr(0, dot)) + "." + std::string(ptx::text(late)));
     return entry;
   }
   for (const Match& match : matches) {

@@ -209,7 +209,10 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
       error(token.span, quoted(name) + " is an instruction's type; declare .b" +
                             std::to_string(bits(type)) + " instead");
     }
+    if (type == Type::f16x2 && !feature(Feature::type_f16x2, token.span)) return false;
+    if (type == Type::b128 && !feature(Feature::type_b128, token.span)) return false;
     if (spec.is_ptr && is_opaque(type)) {
+      if (!feature(Feature::opaque_pointer, token.span)) return false;
       if (spec.ptr_space != Space::none || spec.ptr_align != 0)
         return error(token.span, "a .ptr has no " + std::string(name) + " here");
       spec.ptr_opaque = type;
@@ -283,7 +286,10 @@ void Parser::variables(Linkage linkage) {
   if (spec.space == Space::tex && spec.type != Type::none) {
     if (spec.type != Type::u32 && spec.type != Type::u64)
       error(spec.type_span, "a .tex variable is of type .u32 or .u64");
-    // .tex .u32 name is the old spelling of .global .texref name.
+    // .tex .u32 name is the spelling of .global .texref name before PTX 1.5.
+    if (m_.version() >= 15 && !options_.relax_versions)
+      error(spec.space_span, ".tex is of PTX versions before 1.5; .global .texref took its place");
+    spec.old_texture = true;
     spec.space = Space::global;
     spec.type = Type::texref;
   }
@@ -417,7 +423,7 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
     return error(spec.type_span, "a predicate lives in .reg only");
   }
   if (opaque) {
-    if (!feature(Feature::opaque_type, spec.type_span)) return false;
+    if (!spec.old_texture && !feature(Feature::opaque_type, spec.type_span)) return false;
     if (spec.space != Space::global) {
       return error(spec.space_span,
                    "an opaque type is for .global variables and kernel parameters");
@@ -428,8 +434,6 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
     }
   }
   if (!check_vector(spec)) return false;
-  if (spec.space == Space::param && spec.vec != 1)
-    return error(spec.vec_span, "a .param variable is no vector");
   if (spec.space == Space::param && spec.type == Type::f16x2)
     return error(spec.type_span, "a .param variable is no .f16x2; .b32 has its bits");
   if (spec.linkage == Linkage::common && spec.space != Space::global) {
@@ -454,6 +458,8 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
 
 /// Fills in what the declaration says. False only when nothing sensible can be made of it.
 bool Parser::finish_variable(Variable& v, const DeclSpec& spec, const Dimensions& dims, Span span) {
+  if (v.space == Space::param && spec.vec != 1 && !dims.is_array)
+    error(spec.vec_span, "a .param variable is no vector");
   v.span = span;
   v.type = spec.type;
   v.vec = spec.vec;
@@ -595,11 +601,8 @@ bool Parser::declare_variable(const DeclSpec& spec) {
     if (earlier != nullptr) check_redeclared(*earlier, v);
     if (!v.unsized && v.count == 0 && spec.linkage != Linkage::extern_)
       error(name.span, "an array of no elements");
-    if (v.unsized && !v.init.present) {
-      const bool allowed = spec.linkage == Linkage::extern_ || spec.space == Space::param;
-      if (!allowed)
-        error(name.span, "a dimension is omitted only with an initialiser or with .extern");
-    }
+    if (v.unsized && !v.init.present && spec.linkage != Linkage::extern_)
+      error(name.span, "a dimension is omitted only with an initialiser or with .extern");
   }
   return true;
 }

@@ -30,6 +30,10 @@ struct FeatureRow {
 };
 constexpr FeatureRow kFeatures[] = {
     {Feature::opaque_type, 15, 10, "an opaque type"},
+    {Feature::opaque_pointer, 43, 10, "a '.ptr' to an opaque type"},
+    {Feature::unsized_parameter, 60, 30, "a parameter without a size"},
+    {Feature::type_f16x2, 10, 53, "a variable of type .f16x2"},
+    {Feature::type_b128, 83, 70, "a variable of type .b128"},
     {Feature::init_address, 21, 10, "an address in an initialiser"},
     {Feature::init_kernel, 31, 35, "a kernel's name in an initialiser"},
     {Feature::init_generic, 31, 20, "generic() in an initialiser"},

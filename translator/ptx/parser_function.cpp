@@ -177,7 +177,6 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
       return error(name.span, "expected a parameter's name, found " + shown(name));
     }
     const std::string_view id_text = text(name.span);
-    if (spec.space == Space::none && is_opaque(spec.type)) spec.space = Space::param;
     if (spec.space != Space::param && spec.space != Space::reg) {
       error(spec.space == Space::none ? name.span : spec.space_span,
             entry ? "a kernel's parameter is in .param"
@@ -191,8 +190,6 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
       spec.type = Type::b32;
     }
     check_vector(spec);
-    if (spec.space == Space::param && spec.vec != 1)
-      error(spec.vec_span, "a .param variable is no vector");
     if (spec.space == Space::param && spec.type == Type::f16x2)
       error(spec.type_span, "a .param variable is no .f16x2; .b32 has its bits");
     if (!entry && id_text == "_") error(name.span, "'_' is no name of a function's parameter");
@@ -225,7 +222,10 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
       v.symbol = id;
       v.space = Space::param;
       finish_variable(v, spec, dims, name.span);
-      if (v.unsized && returns) error(name.span, "a return parameter has a size");
+      const bool sized = !v.unsized && v.count != 0;
+      if (!sized && returns) error(name.span, "a return parameter has a size");
+      if (!sized && feature(Feature::unsized_parameter, name.span) && entry)
+        error(name.span, "a kernel's parameter has a size");
       if (id_text != "_") bind(id_text, id);
       out.push_back(id);
     }

@@ -30,6 +30,10 @@ struct Constant {
 /// What needs a PTX version or a target and is no instruction; parser_features.cpp.
 enum class Feature : std::uint8_t {
   opaque_type,
+  opaque_pointer,
+  unsized_parameter,
+  type_f16x2,
+  type_b128,
   init_address,
   init_kernel,
   init_generic,
@@ -56,6 +60,7 @@ class Parser {
     std::uint8_t bank = 0;
     bool managed = false, has_unified = false;
     std::uint64_t unified[2] = {0, 0};
+    bool old_texture = false;  ///< .tex, as it was before opaque types
     bool is_ptr = false;
     Span ptr_span;
     Space ptr_space = Space::none;

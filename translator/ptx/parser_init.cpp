@@ -91,9 +91,8 @@ bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::
   for (std::size_t i = level + 1; i < dims.size(); ++i) stride *= dims[i];
   std::uint64_t at = 0;
   bool told = false;
-  if (lex_.accept('}')) return true;
+  if (!(v.vec > 1 && level + 1 == dims.size()) && lex_.accept('}')) return true;
   do {
-    if (lex_.peek().is('}')) break;  // trailing comma
     const Span span = lex_.peek().span;
     if (lex_.peek().is('{')) {
       if (level + 1 >= dims.size()) return error_here("too many braces in the initialiser");
