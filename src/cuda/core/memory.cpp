@@ -276,8 +276,8 @@ CUresult device_pointer(const void* host, CUdeviceptr& address) {
 CUresult host_flags(const void* host, unsigned& flags) {
   auto allocation = find_host(host);
   if (!allocation) return fail(eInvalidValue, "the pointer is of no page-locked memory");
-  constexpr unsigned kMapped = 2, kReadOnly = 8;
-  flags = (allocation->flags & ~kReadOnly) | kMapped;  // all of it is mapped
+  constexpr unsigned kMapped = 2, kHostReadOnly = 8;
+  flags = (allocation->flags & ~kHostReadOnly) | kMapped;  // all of it is mapped
   return eSuccess;
 }
 
