@@ -130,7 +130,7 @@ Status Stream::record(const Event& event) {
     state_->device.vk.CmdWriteTimestamp(recording->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT,
                                         state.query, 0);
   }
-  auto value = state_->end(std::move(*recording), When::together);
+  auto value = state_->end(std::move(*recording), When::noticed);
   if (!value) return value.error();
   state.value = *value;
   Pending pending;

@@ -183,6 +183,7 @@ Result<Queue::Recording> Queue::begin(Work kind) {
     }
     recorded_ = *commands;
     records_ = 0;
+    noticed_ = false;
     bound_ = {};
     // A barrier's first scope reaches back over everything submitted to the queue before.
     before_ = Work::any;
@@ -192,7 +193,7 @@ Result<Queue::Recording> Queue::begin(Work kind) {
 }
 
 bool Queue::is_due(When when) const {
-  if (when != When::together || shared_ || has_timeout() || records_ == kTogether) return true;
+  if (when < When::together || shared_ || has_timeout() || records_ == kTogether) return true;
   const auto gap = std::clamp<Clock::duration>(kCosts * cost_, kLeastGap, kMostGap);
   return Clock::now() - sent_at_ >= gap;
 }
@@ -200,6 +201,8 @@ bool Queue::is_due(When when) const {
 Result<std::uint64_t> Queue::end(Recording&& recording, When when) {
   const std::unique_lock lock(std::move(recording.lock));
   ++records_;
+  // The validation layer gives up waits for values that the timeline skips.
+  noticed_ = noticed_ || when == When::noticed || records_ > 1;
   if (is_due(when)) {
     if (Status status = flush_locked(when == When::awaited); !status) return status.error();
     return submitted_.load(std::memory_order_relaxed);
@@ -226,7 +229,8 @@ VkResult Queue::send_recorded(VkCommandBuffer after, bool signal) {
   if (after) buffers[count++] = after;
   // One value stands for both.
   const std::uint64_t value = sent_.load(std::memory_order_relaxed) + 1;
-  signal = signal || value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
+  signal = signal || (recorded && noticed_) ||
+           value - signalled_.load(std::memory_order_relaxed) >= kUnsignalled;
   // Calls that recorded some of it have returned, and cannot fail any more.
   const bool promised = submitted_.load(std::memory_order_relaxed) >= value;
   const Clock::time_point start = Clock::now();

@@ -31,6 +31,7 @@ enum class When : std::uint8_t {
   awaited,   ///< at once: someone is about to wait for them
   now,       ///< at once
   together,  ///< with those that follow closely, or when someone waits: they are over soon
+  noticed,   ///< likewise, and someone will ask for their end
 };
 
 /// Thread-safe.
@@ -134,7 +135,7 @@ class Queue {
   std::uint32_t records_ = 0;                  ///< in it
   Work before_ = Work::any;                    ///< that its last barrier did not wait for
   LaunchBound bound_;
-  bool shared_ = false;
+  bool shared_ = false, noticed_ = false;     ///< recorded_: a wait is for its very value
   Clock::time_point sent_at_{}, began_at_{};  ///< the last submission, and recorded_
   Clock::duration cost_{};                    ///< of a submission
   std::thread watcher_;
