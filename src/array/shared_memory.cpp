@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "src/array/buffer.hpp"
 
 namespace ptx2spv::runtime {
@@ -38,10 +40,11 @@ Result<VkExternalMemoryFeatureFlags> buffer_features(const DeviceState& device,
   return features;
 }
 
-Status create_buffer(SharedMemory& shared, std::uint64_t bytes, VkMemoryRequirements& needs) {
+Status create_buffer(SharedMemory& shared, std::uint64_t bytes, VkMemoryRequirements& needs,
+                     VkExternalMemoryHandleTypeFlags handles = kSharedMemory) {
   const DeviceState& device = shared.device;
   VkExternalMemoryBufferCreateInfo external{VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
-  external.handleTypes = kSharedMemory;
+  external.handleTypes = handles;
   VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   create.pNext = &external;
   create.size = bytes;
@@ -164,6 +167,63 @@ Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& m
     if (status || shared.memory) return status;
   }
   return status;
+}
+
+namespace {
+
+constexpr VkExternalMemoryHandleTypeFlagBits kPages =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+
+PFN_vkGetMemoryHostPointerPropertiesEXT get_page_properties(const DeviceState& device) {
+  return reinterpret_cast<PFN_vkGetMemoryHostPointerPropertiesEXT>(
+      device.instance->vk.GetDeviceProcAddr(device.handle, "vkGetMemoryHostPointerPropertiesEXT"));
+}
+
+std::uint64_t page_alignment(const DeviceState& device) {
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT pages{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+  properties.pNext = &pages;
+  device.instance->vk.GetPhysicalDeviceProperties2(device.physical, &properties);
+  return std::max<std::uint64_t>(pages.minImportedHostPointerAlignment, 1);
+}
+
+/// `start` is of a page, and so is the end of its `shared.bytes`.
+Status allocate_over(SharedMemory& shared, std::byte* start, const VkMemoryRequirements& needs) {
+  const DeviceState& device = shared.device;
+  VkMemoryHostPointerPropertiesEXT takes{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+  const VkResult result = get_page_properties(device)(device.handle, kPages, start, &takes);
+  if (result != VK_SUCCESS) return vulkan_error(result, "GetMemoryHostPointerPropertiesEXT");
+  const int type =
+      device.heap.pick_type(MemoryKind::readback, takes.memoryTypeBits & needs.memoryTypeBits);
+  if (type < 0 || needs.size > shared.bytes)
+    return lacks(device, "memory type for pages of the process");
+  shared.type = static_cast<std::uint32_t>(type);
+  VkImportMemoryHostPointerInfoEXT link{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
+  link.handleType = kPages;
+  link.pHostPointer = start;
+  return allocate(shared, link);
+}
+
+}  // namespace
+
+bool imports_pages(const DeviceState& device) {
+  return device.profile.features.device_addresses && get_page_properties(device);
+}
+
+Result<Buffer> import_pages(const Device& device, std::byte* memory, std::uint64_t bytes) {
+  DeviceState& state = *device.state();
+  if (!imports_pages(state)) return lacks(state, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  const std::uint64_t page = page_alignment(state);
+  const std::uint64_t offset = reinterpret_cast<std::uintptr_t>(memory) % page;
+  auto shared = std::make_shared<SharedMemory>(state);
+  VkMemoryRequirements needs{};
+  if (Status status = create_buffer(*shared, offset + bytes, needs, kPages); !status)
+    return status.error();
+  shared->bytes = (offset + bytes + page - 1) / page * page;
+  if (Status status = allocate_over(*shared, memory - offset, needs); !status)
+    return status.error();
+  return buffer_over(device, std::move(shared), offset, bytes);
 }
 
 std::array<std::uint8_t, VK_UUID_SIZE> driver_uuid(const Device& device) {

@@ -1,4 +1,5 @@
-// Allocations that other APIs and processes have too, by opaque file descriptors.
+// Allocations that other APIs and processes have too, by opaque file descriptors, and pages of this
+// process.
 #pragma once
 
 #include <array>
@@ -49,6 +50,10 @@ Result<Array> import_image(const Device& device, const vulkan::MemoryDescriptor&
                            const ArrayDesc& desc, std::uint64_t offset, std::optional<bool> cube);
 /// VkPhysicalDeviceIDProperties::driverUUID: with the device's, it tells who can import its memory.
 std::array<std::uint8_t, VK_UUID_SIZE> driver_uuid(const Device& device);
+/// Whether a device may reach pages of the process that it did not allocate.
+bool imports_pages(const DeviceState& device);
+/// A buffer over memory of the process, which is there as long as the buffer.
+Result<Buffer> import_pages(const Device& device, std::byte* memory, std::uint64_t bytes);
 /// Null is memory of another kind.
 Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared);
 

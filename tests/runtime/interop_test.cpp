@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "ptx2spv/vulkan.hpp"
+#include "src/array/shared_memory.hpp"
 #include "tests/runtime/application.hpp"
 #include "tests/runtime/fixture.hpp"
 
@@ -311,6 +312,29 @@ TEST_F(Interop, another_device_sees_memory_by_its_descriptor) {
   EXPECT_EQ(read_buffer<std::uint32_t>(shared, 16), all(21));
   must(bump.launch(threads(16), Args().buffer(shared)));
   EXPECT_EQ(read_buffer<std::uint32_t>(there, 16), all(22));
+}
+
+// As CUDA programs register them: from the middle of a page on.
+TEST_F(Interop, pages_of_the_process_are_a_buffer) {
+  Device owner = test_device();
+  if (!runtime::imports_pages(*owner.state()))
+    GTEST_SKIP() << owner.info().name << " has no " << VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+  std::vector<std::uint32_t> words(5000, 7);
+  std::byte* memory = reinterpret_cast<std::byte*>(&words[3]);
+  Kernel add = must(kernels(owner).kernel("bump"));
+  {
+    Buffer pages = must(runtime::import_pages(owner, memory, 4 * 4900));
+    must(add.launch(threads(16), Args().buffer(pages)));
+    EXPECT_EQ(std::vector(words.begin() + 3, words.begin() + 19), all(8));
+    words[3] = 20;
+    must(add.launch(threads(1), Args().buffer(pages)));
+    EXPECT_EQ(read_buffer<std::uint32_t>(pages, 2), (std::vector<std::uint32_t>{21, 8}));
+    must(pages.fill(4 * 4899, 4, 9, 4));
+  }
+  EXPECT_EQ(words[2], 7u);
+  EXPECT_EQ(words[19], 7u);
+  EXPECT_EQ(words[3 + 4899], 9u);
+  EXPECT_EQ(words[3 + 4900], 7u);
 }
 
 /// What the other process does, which finds the descriptor in its environment.

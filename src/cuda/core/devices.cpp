@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "ptx2spv/limits.hpp"
+#include "src/array/shared_memory.hpp"
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/crashes.hpp"
@@ -308,6 +309,7 @@ CUresult open_device(DeviceObject& object) {
   object.shared_addresses =
       reinterpret_cast<std::uint64_t>(probe->mapped()) == probe->address() && probe->address();
   object.managed = object.shared_addresses;
+  object.registers = object.shared_addresses || runtime::imports_pages(*object.device->state());
   if (object.managed) return eSuccess;
   auto host = Buffer::create(*object.device, 256, BufferMemory::host);
   object.managed = host && reinterpret_cast<std::uint64_t>(host->mapped()) == host->address();

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/array/shared_memory.hpp"
 #include "src/cuda/core/graph.hpp"
 #include "src/device/device.hpp"
 
@@ -179,7 +180,8 @@ CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes,
   if (!pointer || !bytes || (flags & ~0xfu)) return fail(eInvalidValue, "nothing to register");
   constexpr unsigned kDeviceRegisters = 4;  // CU_MEMHOSTREGISTER_IOMEMORY
   if (flags & kDeviceRegisters) return fail(eInvalidValue, "the memory is no other device's");
-  const auto known = find_address(number(pointer));
+  const auto known =
+      context.device->shared_addresses ? find_address(number(pointer)) : find_host(pointer);
   if (known && known->use != MemoryUse::registered)
     return fail(eInvalidValue, "the memory is page-locked already");
   if (bytes > static_cast<std::size_t>(PTRDIFF_MAX))
@@ -187,22 +189,32 @@ CUresult register_host(ContextObject& context, void* pointer, std::size_t bytes,
   if (!is_mapped(number(pointer), bytes))
     return fail(eInvalidValue, "the program has no memory at some of these addresses");
   if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-  if (!context.device->shared_addresses)
-    return not_supported("registering host memory",
-                         "this device and the host reach memory by different addresses");
   auto allocation = std::make_shared<Allocation>();
   allocation->address = number(pointer);
+  if (!context.device->shared_addresses) {
+    if (known) return fail(eHostMemoryAlreadyRegistered, "the memory is registered already");
+    auto pages = runtime::import_pages(context.gpu(), static_cast<std::byte*>(pointer), bytes);
+    if (!pages && pages.error().code == ErrorCode::unsupported)
+      return not_supported("registering host memory", pages.error().text.c_str());
+    if (!pages) return report(pages.error());
+    allocation->address = pages->address();
+    allocation->buffer = std::move(*pages);
+  }
   allocation->bytes = bytes;
   allocation->use = MemoryUse::registered;
   allocation->host = static_cast<std::byte*>(pointer);
   allocation->flags = flags;
   allocation->context = &context;
   allocation->id = next_id();
-  if (!by_address().add(allocation->address, allocation))
+  if (!by_host().add(number(pointer), allocation))
     return fail(eHostMemoryAlreadyRegistered, "the memory, or a part of it, is registered already");
-  context.gpu().state()->allocations.add(allocation->address, bytes, true,
-                                         "registered host memory");
-  by_host().add(allocation->address, allocation);
+  if (!by_address().add(allocation->address, allocation)) {
+    by_host().remove(number(pointer));
+    return fail(eHostMemoryAlreadyRegistered, "the memory, or a part of it, is registered already");
+  }
+  if (!allocation->buffer)
+    context.gpu().state()->allocations.add(allocation->address, bytes, true,
+                                           "registered host memory");
   return eSuccess;
 }
 

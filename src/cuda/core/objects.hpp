@@ -32,8 +32,9 @@ struct DeviceObject {
   DeviceInfo info;                      ///< of the Vulkan device
   std::array<std::uint8_t, 16> uuid{};  ///< Vulkan's; of its second CUDA device on, another
   bool shared_addresses =
-      false;             ///< kernels and the host reach the same memory by the same address
-  bool managed = false;  ///< they do so for memory that the runtime allocates for both
+      false;               ///< kernels and the host reach the same memory by the same address
+  bool managed = false;    ///< they do so for memory that the runtime allocates for both
+  bool registers = false;  ///< kernels reach memory that the program registers
 
   std::mutex mutex;  ///< what follows
   std::optional<Device> device;
