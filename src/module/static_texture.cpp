@@ -2,7 +2,7 @@
 // then.
 #include <algorithm>
 
-#include "ptx2spv/abi_queries.hpp"
+#include "ptx2spv/abi.hpp"
 #include "src/array/texture.hpp"
 #include "src/module/module.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "ptx2spv/abi_queries.hpp"
+#include "ptx2spv/abi.hpp"
 #include "translator/ir/texture_hiding.hpp"
 
 namespace ptx2spv::lower {

@@ -183,6 +183,9 @@ enum TextureSampler : std::uint32_t {
   sample_no_lines = 1u << 22,    ///< a1d at float coordinates
   sample_no_fetches = 1u << 23,  ///< 1d and a1d at integer coordinates
   sample_nothing = 31u << 19,    ///< all of them
+  // For queries alone: the mode of x is clamp_ogl, which addresses as clamp_to_edge does. The next
+  // bits are for y and z.
+  sample_clamp_ogl = 1u << 24,
 };
 /// Features of textures that cost every read something. A module may be translated without them.
 enum TextureFeature : std::uint32_t {
