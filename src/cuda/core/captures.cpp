@@ -290,8 +290,8 @@ CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
   return eSuccess;
 }
 
-CUresult end_capture(StreamObject& stream, CUgraph& made) {
-  made = nullptr;
+CUresult end_capture(StreamObject& stream, CUgraph* made) {
+  if (made) *made = nullptr;
   std::shared_ptr<Capture> ended;
   std::vector<GraphNodeObject*> tail;
   {
@@ -325,8 +325,9 @@ CUresult end_capture(StreamObject& stream, CUgraph& made) {
   }
   if (ended->invalid) return fail(eStreamCaptureInvalidated, "the capture failed before");
   if (unjoined) return fail(eStreamCaptureUnjoined, "work of another stream was not joined");
-  made = ended->graph.get();
-  if (!tables().graphs.has(made)) tables().graphs.add(ended->graph);
+  if (!made) return eSuccess;
+  *made = ended->graph.get();
+  if (!tables().graphs.has(*made)) tables().graphs.add(ended->graph);
   return eSuccess;
 }
 

@@ -231,7 +231,8 @@ CUresult print_graph(CUgraph graph, const char* path, unsigned flags);
 
 CUresult begin_capture(const std::shared_ptr<StreamObject>& stream, int mode,
                        std::shared_ptr<GraphObject> into, std::span<GraphNodeObject* const> before);
-CUresult end_capture(StreamObject& stream, CUgraph& made);
+/// A null `made` drops a graph that the capture itself began.
+CUresult end_capture(StreamObject& stream, CUgraph* made);
 bool capturing(StreamObject& stream);
 /// cuEventRecord and cuStreamWaitEvent, in a capture or not.
 CUresult record(StreamObject& stream, EventObject& event);

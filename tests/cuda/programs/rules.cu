@@ -219,6 +219,34 @@ void captures() {
   CHECK(cudaStreamDestroy(stream));
 }
 
+/// Nobody has to take the graph: one that was given keeps what was captured.
+void captures_for_nobody() {
+  cudaStream_t stream = nullptr;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  cudaGraph_t graph = nullptr;
+  std::size_t nodes = 0;
+  void* memory = nullptr;
+  CHECK(cudaMalloc(&memory, 16));
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  CHECK(cudaMemsetAsync(memory, 1, 16, stream));
+  CHECK(cudaStreamEndCapture(stream, nullptr));
+  CHECK(cudaStreamIsCapturing(stream, &status));
+  EXPECT(status == cudaStreamCaptureStatusNone);
+  EXPECT(cudaStreamEndCapture(stream, nullptr) == cudaErrorIllegalState);
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaStreamBeginCaptureToGraph(stream, graph, nullptr, nullptr, 0,
+                                      cudaStreamCaptureModeGlobal));
+  CHECK(cudaMemsetAsync(memory, 1, 16, stream));
+  CHECK(cudaStreamEndCapture(stream, nullptr));
+  CHECK(cudaGraphGetNodes(graph, nullptr, &nodes));
+  EXPECT(nodes == 1);
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaStreamDestroy(stream));
+  CHECK(cudaFree(memory));
+  (void)cudaGetLastError();
+}
+
 /// Memory that is registered has to be there, all of it.
 void registrations() {
   constexpr std::size_t page = 4096, gap = 64 * page;
@@ -246,6 +274,7 @@ int main() {
   shapes();
   captures();
   replaced_dependencies();
+  captures_for_nobody();
   flags_of_waits();
   pageable_memory();
   registrations();
