@@ -134,7 +134,7 @@ Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   if (!status) return status.error();
   submitted_.store(value, std::memory_order_release);
   sent_.store(value, std::memory_order_release);
-  signalled_.store(value, std::memory_order_release);
+  note_signal(value);
   if (!semaphores.waits.empty()) waiting_.store(value, std::memory_order_release);
   return value;
 }
@@ -246,7 +246,7 @@ VkResult Queue::send_recorded(VkCommandBuffer after, bool signal) {
   if (recorded) in_flight_.emplace_back(recorded, value);
   sent_.store(value, std::memory_order_release);
   submitted_.store(value, std::memory_order_release);
-  if (signal) signalled_.store(value, std::memory_order_release);
+  if (signal) note_signal(value);
   return VK_SUCCESS;
 }
 
@@ -295,8 +295,21 @@ VkResult Queue::signal(std::uint64_t value) {
   // A signal waits for everything submitted before it.
   std::uint64_t last = sent_.load(std::memory_order_relaxed);
   const VkResult result = send({}, last);
-  if (result == VK_SUCCESS) signalled_.store(last, std::memory_order_release);
+  if (result == VK_SUCCESS) note_signal(last);
   return result;
+}
+
+void Queue::note_signal(std::uint64_t value) {
+  const std::uint64_t done = completed_.load(std::memory_order_relaxed);
+  while (!signals_.empty() && signals_.front() <= done) signals_.pop_front();
+  signals_.push_back(value);
+  signalled_.store(value, std::memory_order_release);
+}
+
+std::uint64_t Queue::signal_for(std::uint64_t value) {
+  std::lock_guard lock(mutex_);
+  const auto found = std::ranges::lower_bound(signals_, value);
+  return found == signals_.end() ? value : *found;
 }
 
 void Queue::lose(VkResult result) {
@@ -361,6 +374,7 @@ Status Queue::wait(std::uint64_t value) {
   }
   if (const VkResult result = persist([&] { return signal(value); }); result != VK_SUCCESS)
     return give_up(result, "QueueSubmit");
+  value = signal_for(value);
   VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   wait.semaphoreCount = 1;
   wait.pSemaphores = &timeline_;

@@ -113,6 +113,10 @@ class Queue {
   Error time_out();
   /// Sees to it that the timeline will reach `value`.
   VkResult signal(std::uint64_t value);
+  void note_signal(std::uint64_t value);  ///< the caller has the lock
+  /// The value that the timeline has when it reaches `value`, which it may skip. The validation
+  /// layer gives up waits for values that no submission signals.
+  std::uint64_t signal_for(std::uint64_t value);
   /// The device counts as lost after `result`, because no wait can succeed any more. What may still
   /// run keeps its memory.
   Error give_up(VkResult result, const char* what);
@@ -125,7 +129,8 @@ class Queue {
   VkQueue handle_ = VK_NULL_HANDLE;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   std::atomic<std::uint64_t> submitted_{0}, sent_{0}, signalled_{0}, completed_{0},
-      waiting_{0};  ///< the last submission that waits for others
+      waiting_{0};                     ///< the last submission that waits for others
+  std::deque<std::uint64_t> signals_;  ///< later than completed_, oldest first
   std::atomic<bool> lost_{false};
 
   VkCommandPool pool_ = VK_NULL_HANDLE;
