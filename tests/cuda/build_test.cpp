@@ -2,6 +2,7 @@
 // and run without a change.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -152,12 +153,18 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
   const std::string make = record.folder().write("Makefile", "all:\n\t@" + nvcc + " -arch=sm_90\n");
   EXPECT_EQ(record.given({nvcc, "-arch=sm_90"}), expected);
   EXPECT_EQ(record.given({"sh", "-c", nvcc + " -arch=sm_90; true"}), expected);
-  EXPECT_EQ(record.given({"make", "-f", make}), expected);
+  if (run_process({"/usr/bin/env", "make", "--version"}).exit_code == 0)
+    EXPECT_EQ(record.given({"make", "-f", make}), expected);
+  else
+    std::printf("make is not installed: how it starts compilers is not tried\n");
   EXPECT_EQ(record.given({"env", "nvcc", "-arch=sm_90"}), expected);
   EXPECT_EQ(record.given({"env", "-i", nvcc, "-arch=sm_90"}), expected);
   EXPECT_EQ(record.given({"cmake", "-E", "env", "A=B", nvcc, "-arch=sm_90"}), expected);
   EXPECT_EQ(record.given({tool_path("ptxexec"), "build", "nvcc", "-arch=sm_90"}), expected);
-  if (run_process({"/usr/bin/env", "python3", "-c", ""}).exit_code) return;
+  if (run_process({"/usr/bin/env", "python3", "-c", ""}).exit_code) {
+    std::printf("python3 is not installed: how it starts compilers is not tried\n");
+    return;
+  }
   for (const std::string call :
        {"subprocess.run(c)", "subprocess.run(c, env={})", "os.execv(c[0], c)",
         "os.execvpe('nvcc', c, os.environ)", "os.waitpid(os.posix_spawn(c[0], c, os.environ), 0)",

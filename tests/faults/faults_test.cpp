@@ -37,7 +37,8 @@ TEST_P(Faults, each_call_in_turn_is_an_error_and_nothing_leaks) {
   ASSERT_TRUE(plain) << text_of(plain.error());
   ASSERT_EQ(*plain, faults::kSum);
   const std::uint64_t calls = at->calls();
-  ASSERT_GT(calls, 20u);
+  // Of a device that is lost few tell: submissions, which launches share, and waits.
+  ASSERT_GT(calls, 10u);
   ASSERT_EQ(at->live(), 0) << "handles that a run without faults leaves";
   const bool all = std::getenv("PTX2SPV_EXHAUSTIVE") != nullptr;
   const std::uint64_t stride = all ? 1 : calls / 16 + 1;
