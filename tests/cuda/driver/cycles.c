@@ -64,19 +64,16 @@ int main(int argc, char** argv) {
   OK(cuCtxCreate_v2(&context, 0, 0));
   OK(cuModuleLoadData(&module, kKernel));
   OK(cuModuleGetFunction(&paint, module, "paint"));
-  for (int i = 0; i < cycles / 10; ++i) cycle(paint); /* allocators have what they keep */
-  /* What leaks grows in every quarter; an allocator's arena for one more thread in one of them. */
-  long grown = 1L << 40;
-  for (int quarter = 0; quarter < 4; ++quarter) {
-    const long before = resident_kib();
-    for (int i = 0; i < cycles / 4 && !failures; ++i) cycle(paint);
-    const long now = resident_kib() - before;
-    if (now < grown) grown = now;
-  }
-  TRUE(grown < 512);
+  /* As many first: drivers and allocators take what they keep late, lavapipe a buffer for uploads at
+     the 8,192nd launch. */
+  for (int i = 0; i < cycles; ++i) cycle(paint);
+  const long before = resident_kib();
+  for (int i = 0; i < cycles && !failures; ++i) cycle(paint);
+  const long grown = resident_kib() - before;
+  TRUE(grown < 2048);
   OK(cuModuleUnload(module));
   OK(cuCtxDestroy_v2(context));
-  if (failures) printf("grown by %ld KiB in each quarter\n", grown);
+  if (failures) printf("grown by %ld KiB\n", grown);
   printf(failures ? "%d failures\n" : "good\n", failures);
   return failures != 0;
 }
