@@ -431,10 +431,12 @@ void settle_slots(const KernelState& kernel, const Slots& slots, Specialization&
 
 bool has_sync_to_check(const LaunchFacts& facts) {
   const EntryInfo& info = *facts.kernel->info;
+  const Dim3& block = facts.config.block;
+  // Divergence is known for rows of whole warps.
+  const bool rows = block.x % 32 == 0 || std::uint64_t{block.y} * block.z == 1;
   // All 32 lanes reach each operation together, and are its members.
   const bool whole_warps = !info.sync.divergent_warp_operations &&
-                           !info.sync.partial_warp_operations &&
-                           volume(facts.config.block) % 32 == 0;
+                           !info.sync.partial_warp_operations && rows && volume(block) % 32 == 0;
   return info.sync.divergent_barriers || (info.sync.warp_operations && !whole_warps) ||
          info.waits.spins;
 }

@@ -289,6 +289,44 @@ TEST(Sync, WaitsWithoutEndAreFound) {
   run_all(kWaits);
 }
 
+// Warps are cut from a block's threads in order: only in rows of whole warps are tid.y and the half
+// of tid.x the same for all lanes of one.
+TEST(Sync, WarpsThatSpanRowsAreLookedAt) {
+  struct Row {
+    Dim3 block;
+    const char* condition;
+    bool found;
+  };
+  const Row rows[] = {{{16, 16, 1}, "setp.eq.u32 %p0, %r1, 0;", true},
+                      {{48, 2, 1}, "setp.lt.u32 %p0, %r0, 32;", true},
+                      {{64, 2, 1}, "setp.eq.u32 %p0, %r1, 0;", false},
+                      {{64, 2, 1}, "setp.lt.u32 %p0, %r0, 32;", false},
+                      {{64, 1, 1}, "setp.lt.u32 %p0, %r0, 32;", false}};
+  for (const Row& row : rows) {
+    SCOPED_TRACE(fmt::format("{} by {}: {}", row.block.x, row.block.y, row.condition));
+    // The shuffle is line 7.
+    const std::string text = fmt::format(
+        ".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 to) {{\n"
+        ".reg .pred %p0; .reg .b32 %r<6>; .reg .b64 %d<3>;\nmov.u32 %r0, %tid.x; "
+        "mov.u32 %r1, %tid.y; mov.u32 %r2, %ntid.x; mad.lo.u32 %r3, %r1, %r2, %r0; "
+        "mov.u32 %r4, %r3; {} @!%p0 bra skip;\nshfl.sync.bfly.b32 %r4, %r3, 1, 31, -1;\nskip:\n"
+        "ld.param.u64 %d0, [to]; mul.wide.u32 %d1, %r3, 4; add.u64 %d2, %d0, %d1;\n"
+        "st.global.u32 [%d2], %r4;\nret;\n}}\n",
+        row.condition);
+    const Device device = open_checked(check_sync);
+    const Module module = must(Module::load(device, text, "rows.ptx"));
+    Buffer to = must(Buffer::create(device, std::size_t{4} * row.block.x * row.block.y));
+    LaunchConfig config;
+    config.block = row.block;
+    must(must(module.kernel("k")).launch(config, Args().buffer(to)));
+    const std::vector<Finding> findings = device.sanitizer_report().findings;
+    ASSERT_EQ(findings.size(), row.found ? 1u : 0u);
+    if (!row.found) continue;
+    EXPECT_EQ(findings[0].kind, missing_lanes) << findings[0].to_string();
+    EXPECT_EQ(findings[0].line, 7u) << findings[0].to_string();
+  }
+}
+
 // Without the check the same kernels are run as the device likes.
 TEST(Sync, OtherChecksDoNotLookAtBarriers) {
   Device device = open_checked(check_memory);
