@@ -137,7 +137,7 @@ void expect_equal_on_arm(const std::string& body, const std::string& memory) {
                                       lanes,
                                       static_cast<std::uint32_t>(right.words.size())},
                                      words_for(shape));
-    if (words.empty()) GTEST_SKIP() << "the kernel calls handlers, which only this machine has";
+    ASSERT_FALSE(words.empty()) << "the kernel calls handlers, which only this machine has";
     EXPECT_EQ(words, right.words);
   }
 }
