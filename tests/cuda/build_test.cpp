@@ -16,10 +16,6 @@ using Words = std::vector<std::string>;
 
 const std::string kProjects = std::string(PTX2SPV_SOURCE_DIR) + "/tests/cuda/projects";
 
-bool has_hook() { return std::filesystem::exists(kLibraries + "/libptx2spv-cuda-build.so"); }
-#define PTX2SPV_NEEDS_HOOK \
-  if (!has_hook()) GTEST_SKIP() << "a sanitizer's build has no library for builds"
-
 /// Programs by the names of compilers that print their arguments and nvcc's variables.
 class Recorders {
  public:
@@ -51,7 +47,7 @@ class Recorders {
 const std::string kAdded = "-gencode arch=compute_75,code=compute_75 ";
 
 TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
-  PTX2SPV_NEEDS_HOOK;
+  PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const std::string options = record.folder().write("options", "-O3 \"-arch=sm_86\" -DX='a b'");
   const std::string harmless = record.folder().write("harmless", "-O3");
@@ -104,7 +100,7 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
 }
 
 TEST(PtxexecBuild, NvccsVariablesCount) {
-  PTX2SPV_NEEDS_HOOK;
+  PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   EXPECT_EQ(record.given({"nvcc", "a.cu"}, {"NVCC_APPEND_FLAGS=-arch=sm_80"}),
             "a.cu -gencode arch=compute_80,code=[sm_80,compute_80] " + kAdded);
@@ -114,7 +110,7 @@ TEST(PtxexecBuild, NvccsVariablesCount) {
 }
 
 TEST(PtxexecBuild, LinkersGetTheSharedRuntime) {
-  PTX2SPV_NEEDS_HOOK;
+  PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const TemporaryFolder toolkit;
   const std::string archive = toolkit.write("libcudart_static.a", "");
@@ -133,7 +129,7 @@ TEST(PtxexecBuild, LinkersGetTheSharedRuntime) {
 }
 
 TEST(PtxexecBuild, ClangGetsPtx) {
-  PTX2SPV_NEEDS_HOOK;
+  PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const std::string added = "--cuda-gpu-arch=sm_75 --cuda-include-ptx=sm_75 ";
   EXPECT_EQ(record.given({"clang++", "--offload-arch=sm_90", "a.cu"}),
@@ -146,7 +142,7 @@ TEST(PtxexecBuild, ClangGetsPtx) {
 // However a build starts a compiler: each of these is another function of the C library, or leaves
 // the variables out.
 TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
-  PTX2SPV_NEEDS_HOOK;
+  PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const std::string nvcc = record.folder().path() + "/nvcc";
   const std::string expected = "-gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded;
@@ -191,7 +187,7 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
 }
 
 TEST(PtxexecBuild, SaysOnceWhatItChanges) {
-  PTX2SPV_NEEDS_HOOK;
+  PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const Words environment = {"PATH=" + record.folder().path() + ":/usr/bin:/bin"};
   const std::string twice = "nvcc -arch=sm_90; nvcc -arch=sm_80";
@@ -217,7 +213,7 @@ TEST(PtxexecBuild, SaysOnceWhatItChanges) {
 }
 
 #define PTX2SPV_NEEDS_NVCC \
-  PTX2SPV_NEEDS_HOOK;      \
+  PTX2SPV_NEEDS_PRELOADS;  \
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed"
 
 void expect_runs(const Words& command, const std::string& output) {

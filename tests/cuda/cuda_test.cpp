@@ -21,13 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// It would bring a second runtime of the sanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define PTX2SPV_NEEDS_AUDIT GTEST_SKIP() << "a sanitizer's build has no audit library"
-#else
-#define PTX2SPV_NEEDS_AUDIT
-#endif
-
 TEST(DriverInterface, ProgramInC) {
   std::string program;
   ASSERT_TRUE(compile_c("driver", program));
@@ -105,7 +98,7 @@ TEST(DriverInterface, SurfaceFromPyCuda) {
 }
 
 TEST(DriverInterface, LibrariesByAnyName) {
-  PTX2SPV_NEEDS_AUDIT;
+  PTX2SPV_NEEDS_PRELOADS;
   std::string program;
   const std::string source = kHere + "driver/names.c";
   ASSERT_TRUE(compile(
@@ -130,7 +123,7 @@ TEST(DriverInterface, LibrariesByAnyName) {
 }
 
 TEST(DriverInterface, MachineCodeOfNvrtcIsPtx) {
-  PTX2SPV_NEEDS_AUDIT;
+  PTX2SPV_NEEDS_PRELOADS;
   const TemporaryFolder folder;
   std::string opens;
   ASSERT_TRUE(compile_nvrtc_program("nvrtc", {}, opens));
@@ -156,7 +149,7 @@ TEST(DriverInterface, MachineCodeOfNvrtcIsPtx) {
 }
 
 TEST(DriverInterface, MachineCodeOfNvidiasNvrtcIsPtx) {
-  PTX2SPV_NEEDS_AUDIT;
+  PTX2SPV_NEEDS_PRELOADS;
   std::string library;
   for (const char* each : {"/usr/local/cuda/lib64/libnvrtc.so", "/usr/local/cuda/lib/libnvrtc.so",
                            "/usr/lib/x86_64-linux-gnu/libnvrtc.so"})

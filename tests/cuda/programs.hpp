@@ -8,6 +8,13 @@
 
 #include "tests/support/process.hpp"
 
+// Libraries in front of a program's own would bring a second runtime of the sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define PTX2SPV_NEEDS_PRELOADS GTEST_SKIP() << "a sanitizer's build has no libraries to preload"
+#else
+#define PTX2SPV_NEEDS_PRELOADS
+#endif
+
 namespace ptx2spv::test {
 
 extern const std::string kHere;       ///< this folder, with a slash behind it
