@@ -118,8 +118,10 @@ void shapes() {
   EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaSuccess);
   EXPECT(cudaGraphNodeFindInClone(&found, nullptr, inner) == cudaErrorInvalidValue);
   CHECK(cudaGraphDestroyNode(nodes[2]));
-  if (std::getenv("PTX2SPV_DEVICE"))  // NVIDIA's driver crashes for a node that is gone
+  if (std::getenv("PTX2SPV_DEVICE"))
     EXPECT(cudaGraphNodeFindInClone(&found, nodes[2], clone) == cudaErrorInvalidValue);
+  else
+    std::fprintf(stderr, "skipped: NVIDIA's driver crashes for a node that is gone\n");
   EXPECT(cudaGraphInstantiateWithFlags(&exec, inner, cudaGraphInstantiateFlagUpload) ==
          cudaErrorInvalidValue);
   cudaGraphInstantiateParams params{};

@@ -177,6 +177,28 @@ static void user_objects(void) {
   TRUE(destroyed == 11);
 }
 
+/* References are one number, whoever releases them: what an H100 gave. */
+static void counts_of_references(void) {
+  static int one = 1;
+  cudaUserObject_t object;
+  cudaGraph_t graph;
+  destroyed = 0;
+  OK(cudaGraphCreate(&graph, 0));
+  OK(cudaUserObjectCreate(&object, &one, destroy, 1, 1));
+  OK(cudaGraphRetainUserObject(graph, object, 1, 1));
+  OK(cudaUserObjectRelease(object, 1)); /* the graph's */
+  TRUE(destroyed == 1);
+  OK(cudaGraphCreate(&graph, 0)); /* the other would release what is gone */
+  OK(cudaUserObjectCreate(&object, &one, destroy, 2, 1));
+  OK(cudaGraphRetainUserObject(graph, object, 1, 0));
+  IS(cudaGraphReleaseUserObject(graph, object, 0), kInvalidValue);
+  IS(cudaUserObjectRelease(object, 1u << 31), kInvalidValue);
+  OK(cudaGraphReleaseUserObject(graph, object, 2)); /* one of the program's */
+  TRUE(destroyed == 1);
+  OK(cudaUserObjectRelease(object, 1));
+  TRUE(destroyed == 2);
+}
+
 static void nodes(void) {
   cudaLibrary_t library;
   cudaKernel_t kernel;
@@ -329,6 +351,7 @@ int main(void) {
   parts_of_texels();
   libraries();
   user_objects();
+  counts_of_references();
   nodes();
   positions_beside_arrays();
   captures();
