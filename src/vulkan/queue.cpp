@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 
 namespace ptx2spv::runtime {
@@ -21,7 +23,7 @@ using std::chrono::microseconds;
 /// and no less and no more than this.
 constexpr int kCosts = 8;
 constexpr microseconds kLeastGap{20}, kMostGap{200};
-/// After so long what was recorded is submitted, though nothing follows and nobody waits.
+/// So long after it began what was recorded is submitted, though nothing follows and nobody waits.
 constexpr microseconds kLeftAlone{100};
 /// So often the thread that sees to this looks in vain before it has to be woken.
 constexpr int kLinger = 20;
@@ -112,7 +114,11 @@ VkResult Queue::send(const VkSubmitInfo& submit) {
 Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   std::lock_guard lock(mutex_);
   if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
-  if (Status status = flush_locked(false); !status) return status.error();
+  const bool waits = !semaphores.waits.empty();
+  if (Status status = flush_locked(waits); !status) return status.error();
+  // A later signal would wait for the others, and whoever waits for earlier work with it.
+  if (waits)
+    if (Status status = check(signal_sent(), "QueueSubmit"); !status) return status.error();
   const std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   semaphores.signals.push_back(timeline_);
   semaphores.signal_values.push_back(value);
@@ -135,7 +141,7 @@ Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   submitted_.store(value, std::memory_order_release);
   sent_.store(value, std::memory_order_release);
   note_signal(value);
-  if (!semaphores.waits.empty()) waiting_.store(value, std::memory_order_release);
+  if (waits) waiting_.store(value, std::memory_order_release);
   return value;
 }
 
@@ -203,13 +209,12 @@ Result<std::uint64_t> Queue::end(Recording&& recording, When when) {
   ++records_;
   // The validation layer gives up waits for values that the timeline skips.
   noticed_ = noticed_ || when == When::noticed || records_ > 1;
-  if (is_due(when)) {
+  if (is_due(when) || !watched()) {
     if (Status status = flush_locked(when == When::awaited); !status) return status.error();
     return submitted_.load(std::memory_order_relaxed);
   }
   if (records_ > 1) return submitted_.load(std::memory_order_relaxed);
   began_at_ = Clock::now();
-  if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
   if (!watching_) wake_.notify_one();
   const std::uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   submitted_.store(value, std::memory_order_release);
@@ -266,6 +271,23 @@ VkQueue Queue::share() {
   return handle_;
 }
 
+bool Queue::watched() {
+  if (watcher_.joinable()) return true;
+  // Signals sent to the process are for the program's own threads.
+  sigset_t sent, before;
+  sigfillset(&sent);
+  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+    sigdelset(&sent, own);
+  if (pthread_sigmask(SIG_BLOCK, &sent, &before) != 0) return false;
+  try {
+    watcher_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    // There are too many threads.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return watcher_.joinable();
+}
+
 void Queue::watch() {
   std::unique_lock lock(mutex_);
   for (int idle = 0; !closing_;) {
@@ -291,9 +313,13 @@ Status Queue::run(const std::function<void(VkCommandBuffer)>& record) {
 VkResult Queue::signal(std::uint64_t value) {
   if (signalled_.load(std::memory_order_acquire) >= value) return VK_SUCCESS;
   std::lock_guard lock(mutex_);
-  if (signalled_.load(std::memory_order_relaxed) >= value) return VK_SUCCESS;
+  return signalled_.load(std::memory_order_relaxed) >= value ? VK_SUCCESS : signal_sent();
+}
+
+VkResult Queue::signal_sent() {
   // A signal waits for everything submitted before it.
-  std::uint64_t last = sent_.load(std::memory_order_relaxed);
+  const std::uint64_t last = sent_.load(std::memory_order_relaxed);
+  if (signalled_.load(std::memory_order_relaxed) >= last) return VK_SUCCESS;
   const VkResult result = send({}, last);
   if (result == VK_SUCCESS) note_signal(last);
   return result;
@@ -308,6 +334,8 @@ void Queue::note_signal(std::uint64_t value) {
 
 std::uint64_t Queue::signal_for(std::uint64_t value) {
   std::lock_guard lock(mutex_);
+  // Another wait may have taken its signal off the list: the next one is of later work.
+  if (completed_.load(std::memory_order_acquire) >= value) return value;
   const auto found = std::ranges::lower_bound(signals_, value);
   return found == signals_.end() ? value : *found;
 }

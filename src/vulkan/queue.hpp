@@ -109,10 +109,12 @@ class Queue {
   bool is_due(When when) const;
   /// Submits what was recorded and is left alone.
   void watch();
+  bool watched();  ///< by a thread that does so, which it starts
   /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   Error time_out();
   /// Sees to it that the timeline will reach `value`.
   VkResult signal(std::uint64_t value);
+  VkResult signal_sent();  ///< the same for all that was submitted; the caller has the lock
   void note_signal(std::uint64_t value);  ///< the caller has the lock
   /// The value that the timeline has when it reaches `value`, which it may skip. The validation
   /// layer gives up waits for values that no submission signals.

@@ -1,11 +1,13 @@
 // What happens when the driver gives up or memory runs out. The failures are the driver's own
 // answers, put in its place in the runtime's table of functions.
 #include <errno.h>  // program_invocation_name
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 
 #include "src/device/device.hpp"
@@ -207,6 +209,21 @@ TEST_F(Together, LaunchesShareSubmissionsInTheirOrder) {
   must(stream.synchronize());
   EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 304u);
   EXPECT_LT(g_submissions, 200);
+}
+
+TEST_F(Together, LaunchesAreSubmittedAtOnceWhereNoThreadCanSeeToThem) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 47), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  EXPECT_THROW(std::thread([] {}).join(), std::system_error);
+  g_submissions = 0;
+  launch(10);
+  EXPECT_GE(g_submissions, 10);
+  EXPECT_EQ(pthread_setattr_default_np(&usual), 0);
+  must(stream.synchronize());
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 13u);
 }
 
 TEST_F(Together, NobodyNeedsToWaitForALaunchToBegin) {

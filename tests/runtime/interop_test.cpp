@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <regex>
 #include <thread>
 
@@ -142,6 +143,21 @@ TEST_F(Interop, a_stream_waits_for_a_timeline_and_signals_it) {
   EXPECT_EQ(counted(), all(1));
   must(stream.synchronize());
   EXPECT_TRUE(stream.idle());
+}
+
+TEST_F(Interop, earlier_work_does_not_wait_for_a_semaphore_that_a_later_wait_is_for) {
+  VkSemaphore timeline = application.semaphore(true);
+  const vulkan::SemaphoreValue first{timeline, 1};
+  Stream earlier = must(Stream::create(device));
+  must(earlier.launch(bump, threads(16), bump_args()));
+  must(vulkan::wait(stream, {&first, 1}));
+  auto ended = std::async(std::launch::async, [&] { return earlier.synchronize(); });
+  EXPECT_EQ(ended.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_FALSE(stream.idle());
+  application.signal(timeline, 1);
+  must(ended.get());
+  must(stream.synchronize());
+  EXPECT_EQ(counted(), all(1));
 }
 
 TEST_F(Interop, binary_semaphores_order_a_stream_and_the_applications_commands) {
