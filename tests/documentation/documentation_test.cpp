@@ -273,8 +273,7 @@ TEST(Documentation, links_lead_somewhere) {
   }
   int links = 0;
   for (const fs::path& file : files) {
-    const std::string page =
-        prose_of(documentation::read_page(fs::relative(file, root).string()));
+    const std::string page = prose_of(documentation::read_page(fs::relative(file, root).string()));
     for (std::size_t at = page.find("]("); at != std::string::npos; at = page.find("](", at + 1)) {
       const std::string target = page.substr(at + 2, page.find_first_of(")#", at) - at - 2);
       if (target.empty() || target.find("://") != std::string::npos) continue;
