@@ -20,7 +20,9 @@ const std::string kProjects = std::string(PTX2SPV_SOURCE_DIR) + "/tests/cuda/pro
 class Recorders {
  public:
   Recorders() {
-    for (const char* name : {"nvcc", "clang++", "ld", "x86_64-linux-gnu-ld.bfd", "g++"}) {
+    for (const char* name :
+         {"nvcc", "clang++", "x86_64-linux-gnu-clang-15", "clang-format", "clang-format-15", "ld",
+          "x86_64-linux-gnu-ld.bfd", "ld.lld-15", "g++"}) {
       const std::string file = folder_.write(
           name, "#!/bin/sh\nprintf '%s ' \"$@\" $NVCC_PREPEND_FLAGS ${NVCC_APPEND_FLAGS:+after}\n");
       std::filesystem::permissions(file, std::filesystem::perms::owner_all);
@@ -85,6 +87,9 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
       {{"-arch=sm_90", "-E", "a.cu"}, "-arch=sm_90 -E a.cu "},
       {{"-ptx", "-arch=sm_90", "a.cu"}, "-ptx -arch=sm_90 a.cu "},
       {{"--version"}, "--version "},
+      // nvcc's own refusals.
+      {{"-code=sm_90", "a.cu"}, "-code=sm_90 a.cu "},
+      {{"-arch=native", "-code=sm_90", "a.cu"}, "-arch=native -code=sm_90 a.cu "},
       // PTX under the name of machine code.
       {{"-cubin", "-arch=sm_90", "dir/a.cu"}, "-ptx -arch=sm_90 dir/a.cu -o a.cubin "},
       {{"-arch=sm_90", "-o", "b.bin", "--cubin", "a.cu"}, "-arch=sm_90 -o b.bin -ptx a.cu "},
@@ -117,6 +122,7 @@ TEST(PtxexecBuild, LinkersGetTheSharedRuntime) {
   const std::string shared = "--push-state -Bdynamic -lcudart --pop-state ";
   EXPECT_EQ(record.given({"ld", "a.o", "-lcudart_static", "-lrt"}), "a.o " + shared + "-lrt ");
   EXPECT_EQ(record.given({"x86_64-linux-gnu-ld.bfd", "-l:libcudart_static.a"}), shared);
+  EXPECT_EQ(record.given({"ld.lld-15", "-lcudart_static"}), shared);
   EXPECT_EQ(record.given({"ld", archive}), shared);
   const std::string library = toolkit.write("libcudart.so", "");
   EXPECT_EQ(record.given({"ld", archive, "a.o"}), library + " a.o ");
@@ -135,6 +141,9 @@ TEST(PtxexecBuild, ClangGetsPtx) {
   EXPECT_EQ(record.given({"clang++", "--offload-arch=sm_90", "a.cu"}),
             added + "--offload-arch=sm_90 a.cu ");
   EXPECT_EQ(record.given({"clang++", "-x", "cuda", "a.cpp"}), added + "-x cuda a.cpp ");
+  EXPECT_EQ(record.given({"x86_64-linux-gnu-clang-15", "a.cu"}), added + "a.cu ");
+  for (const char* each : {"clang-format", "clang-format-15"})
+    EXPECT_EQ(record.given({each, "a.cu"}), "a.cu ");
   for (const char* each : {"-E a.cu", "--cuda-device-only a.cu", "a.cpp -lcudart"})
     EXPECT_EQ(record.given({"sh", "-c", std::string("clang++ ") + each}), each + std::string(" "));
 }
@@ -184,6 +193,35 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
                           "try: os.execlp('ld.nowhere', 'ld.nowhere', '-lcudart_static')\n"
                           "except FileNotFoundError: print('absent', end='')"}),
             "absent");
+}
+
+// As execvp() has it: no PATH, a folder of it that is the current one, a script without #!.
+TEST(PtxexecBuild, FindsProgramsAsTheCLibraryDoes) {
+  PTX2SPV_NEEDS_PRELOADS;
+  const TemporaryFolder folder;
+  const std::string script = folder.write("script", "echo \"$0 $1\"\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  const std::string tool = std::filesystem::canonical(tool_path("ptxexec")).string();
+  const auto said = [&](const Words& command) {
+    const ProcessResult result = run_process(command);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return result.out;
+  };
+  EXPECT_EQ(said({tool, "build", script, "x"}), script + " x\n");
+  EXPECT_EQ(said({"/usr/bin/env", "-C", folder.path(), "PATH=/nowhere:", tool, "build", "script"}),
+            "./script \n");
+  EXPECT_EQ(said({"/usr/bin/env", "-u", "PATH", tool, "build", "echo", "x"}), "x\n");
+  EXPECT_EQ(said({"/usr/bin/env", "-u", "PATH", tool, "echo", "x"}), "x\n");
+}
+
+TEST(Ptxexec, PutsItsFoldersFirst) {
+  for (const std::string& before : Words{"-old", "-old:" + kLibraries, ":/x", ""}) {
+    const ProcessResult result =
+        run_process({tool_path("ptxexec"), "/bin/sh", "-c", "echo $LD_LIBRARY_PATH"}, {},
+                    {"LD_LIBRARY_PATH=" + kLibraries + before});
+    EXPECT_TRUE((result.out.substr(0, result.out.size() - 1) + ":").starts_with(kLibraries + ":"))
+        << result.out;
+  }
 }
 
 TEST(PtxexecBuild, SaysOnceWhatItChanges) {

@@ -192,6 +192,20 @@ std::string folder_of(const std::string& path) {
 
 std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+std::vector<std::string> files_of_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return {name};
+  const char* variable = std::getenv("PATH");
+  const std::string path = variable ? variable : kDefaultPath;
+  std::vector<std::string> files;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t colon = std::min(path.find(':', at), path.size());
+    const std::string folder = path.substr(at, colon - at);
+    files.push_back((folder.empty() ? "." : folder) + "/" + name);
+    at = colon + 1;
+  }
+  return files;
+}
+
 bool use_color(int stream, std::string_view choice) {
   if (choice == "always") return true;
   if (choice == "never") return false;

@@ -47,6 +47,11 @@ std::string path_from(const std::string& folder, const std::string& path);
 std::string folder_of(const std::string& path);
 std::string file_name_of(const std::string& path);
 
+/// What execvp() searches where there is no PATH.
+inline constexpr const char* kDefaultPath = "/bin:/usr/bin";
+/// Where a program is looked for, in turn: `name` itself if it has a slash, else in PATH's folders.
+std::vector<std::string> files_of_program(const std::string& name);
+
 /// Whether colour belongs on `stream` (1 or 2): a terminal, and NO_COLOR is not set. `choice`:
 /// always, never, auto.
 bool use_color(int stream, std::string_view choice);

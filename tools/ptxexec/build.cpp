@@ -232,6 +232,8 @@ std::optional<Words> ptx_for_cubin(const Words& words, const NvccCommand& comman
 std::optional<Words> changed_nvcc(const Words& words, int capability) {
   NvccCommand command = read_nvcc(words);
   if (command.as_is) return std::nullopt;
+  // nvcc refuses it and says why.
+  if (!command.codes.empty() && command.arch.find('_') == command.arch.npos) return std::nullopt;
   if (command.cubin) return ptx_for_cubin(words, command);
   const bool asks = !command.arch.empty() || !command.codes.empty() || !command.targets.empty();
   write_arch(command);
@@ -364,27 +366,25 @@ void show(const Words& words) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-/// Becomes `file`, past the preloaded functions, which would come back here.
-int become(const std::string& file, const Words& words) {
+/// Becomes `file`, past the preloaded functions, which would come back here. The error, if not.
+int try_become(const std::string& file, const Words& words) {
   std::vector<char*> argv;
   for (const std::string& each : words) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
-  const auto attempt = [&](const std::string& path) {
-    syscall(SYS_execve, path.c_str(), argv.data(), environ);
-    return errno;
-  };
+  syscall(SYS_execve, file.c_str(), argv.data(), environ);
+  return errno;
+}
+
+int become(const std::string& file, const Words& words) {
   int error = ENOENT;
-  if (file.find('/') != std::string::npos) {
-    error = attempt(file);
-  } else {
-    const std::string path = variable("PATH");
-    for (std::size_t at = 0; at <= path.size();) {
-      const std::size_t colon = std::min(path.find(':', at), path.size());
-      const std::string folder = path.substr(at, colon - at);
-      const int now = attempt((folder.empty() ? "." : folder) + "/" + file);
-      if (now != ENOENT && now != ENOTDIR) error = now;
-      at = colon + 1;
+  for (const std::string& path : files_of_program(file)) {
+    int now = try_become(path, words);
+    if (now == ENOEXEC) {  // a script without #!, which shells and execvp() take
+      Words script = {"sh", path};
+      script.insert(script.end(), words.begin() + 1, words.end());
+      now = try_become("/bin/sh", script);
     }
+    if (now != ENOENT && now != ENOTDIR) error = now;
   }
   std::fprintf(stderr, "ptxexec: %s cannot be started: %s\n", file.c_str(), std::strerror(error));
   return error == ENOENT ? 127 : 126;
@@ -397,7 +397,7 @@ fs::path hook_in(const fs::path& libraries) { return libraries / "libptx2spv-cud
 std::optional<ChangedCommand> changed_command(const Words& command, const BuildSettings& settings) {
   const std::string base = fs::path(command[0]).filename().string();
   if (base == "nvcc") return nvcc_command(command, settings);
-  if (base.starts_with("clang")) return clang_command(command, settings.capability);
+  if (cuda::is_clang(base.c_str())) return clang_command(command, settings.capability);
   if (cuda::is_linker(base.c_str())) return linker_command(command);
   return std::nullopt;
 }
@@ -421,7 +421,7 @@ int build_step(const std::string& file, Words words, const fs::path& libraries) 
 
 void put_first(const char* variable, std::string path) {
   if (const char* before = std::getenv(variable); before && *before) {
-    if (std::string_view(before).starts_with(path)) return;
+    if ((std::string(before) + ':').starts_with(path + ':')) return;
     path += ':';
     path += before;
   }

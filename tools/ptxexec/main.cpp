@@ -299,6 +299,7 @@ int start(char** program, const std::filesystem::path& folder, bool build) {
                  "-cudart shared\n",
                  program[0]);
   put_first("LD_LIBRARY_PATH", folder.string());
+  setenv("PATH", kDefaultPath, 0);
   put_first("PATH", (folder / "bin").string());  // nvidia-smi
   // A program that opens NVIDIA's libraries by their paths, or has them in its DT_RPATH, gets ours.
   const auto audit = folder / "libptx2spv-cuda-audit.so";

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
+
+#include "tools/common/files.hpp"
 
 namespace ptx2spv::tools {
 namespace {
@@ -43,15 +43,8 @@ bool file_shows_it(const std::string& path) {
 }  // namespace
 
 bool has_static_runtime(const std::string& name) {
-  if (name.find('/') != std::string::npos) return file_shows_it(name);
-  const char* variable = std::getenv("PATH");
-  const std::string path = variable ? variable : "";
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t colon = std::min(path.find(':', at), path.size());
-    const std::string file = path.substr(at, colon - at) + "/" + name;
+  for (const std::string& file : files_of_program(name))
     if (access(file.c_str(), X_OK) == 0) return file_shows_it(file);
-    at = colon + 1;
-  }
   return false;
 }
 

@@ -20,8 +20,8 @@ namespace {
 
 char g_ptxexec[PATH_MAX];
 
+using ptx2spv::cuda::is_clang;
 using ptx2spv::cuda::is_linker;
-using ptx2spv::cuda::starts;
 using Arguments = char* const*;
 
 __attribute__((constructor)) void remember_ptxexec() {
@@ -54,7 +54,7 @@ bool concerns(const char* path, Arguments argv) {
   const char* base = base_of(path);
   if (std::strcmp(base, "nvcc") == 0) return true;
   const bool linker = is_linker(base);
-  if (!linker && !starts(base, "clang")) return false;
+  if (!linker && !is_clang(base)) return false;
   for (Arguments each = argv; *each; ++each) {
     if (**each == '@' || std::strstr(*each, linker ? "cudart_static" : "cuda")) return true;
     const char* dot = linker ? nullptr : std::strrchr(*each, '.');
