@@ -9,6 +9,7 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -571,6 +572,35 @@ TEST_P(Compiled, LaunchesShareThreads) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 #endif
 }
+
+/// 0 where a signal to the process waits for this thread, which blocks it, and no thread of
+/// launches takes it.
+int signal_left_to_program(const InterpretedKernel& kernel) {
+  std::signal(SIGUSR1, [](int) { _exit(2); });
+  run(kernel, kShapes[0], Tier::interpreted, 0, 4);
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  if (std::distance(begin(tasks), end(tasks)) < 2) return 3;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  kill(getpid(), SIGUSR1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return sigpending(&signals) == 0 && sigismember(&signals, SIGUSR1) == 1 ? 0 : 1;
+}
+
+#if !defined(__SANITIZE_THREAD__)
+// In a child, which has no threads but this one and those that its launch begins.
+TEST(Workers, ThreadsLeaveSignalsToTheProgram) {
+  const auto kernel = kernel_of("add.u32 %r10, %r10, %r11;");
+  ASSERT_TRUE(kernel);
+  const pid_t child = fork();
+  if (child == 0) _exit(signal_left_to_program(*kernel));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+#endif
 
 /// Launches a kernel of many operations for so long, and ends the process: while the first ones are
 /// interpreted, while it is compiled, or after that.

@@ -77,7 +77,7 @@ class Grid {
     const Timer timer(*this);
     // Short launches are over before other threads would have begun.
     if (options_.tier) begin_compiled();
-    Workers::get().run(next_ < blocks_ ? count_ - 1 : 0, [this] { work(); });
+    Workers::run(next_ < blocks_ ? count_ - 1 : 0, [this] { work(); });
     // The timer may be about to say why.
     const std::lock_guard lock(mutex_);
     ending_.blocks = std::min(next_.load(), blocks_);

@@ -1,47 +1,95 @@
 #include "translator/backend/host/workers.hpp"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
+#include <atomic>
+#include <exception>
+#include <memory>
 #include <thread>
 
 namespace ptx2spv::interpreter {
 
+namespace {
+
+/// A scope whose new threads leave the program's signals to the program's threads. They keep faults
+/// of their own, and the samples of profilers.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int own : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT, SIGPROF})
+      sigdelset(&blocked, own);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
 Workers& Workers::get() {
-  static std::mutex mutex;
-  static pid_t process = 0;
-  // Its threads wait in it when the process ends, so it stays.
-  static Workers* workers = nullptr;
-  const std::lock_guard lock(mutex);
-  if (process != getpid()) {
-    process = getpid();
-    workers = new Workers;
+  // No mutex, which a thread might hold while another one forks. Threads wait in them when the
+  // process ends, so they stay.
+  static std::atomic<Workers*> all{nullptr};
+  Workers* workers = all;
+  while (!workers || workers->process_ != getpid()) {
+    auto made = std::make_unique<Workers>();
+    made->process_ = getpid();
+    if (all.compare_exchange_strong(workers, made.get())) return *made.release();
   }
   return *workers;
 }
 
-void Workers::run(unsigned more, const std::function<void()>& work) {
-  Job job{work, more, 0};
-  if (more != 0) {
-    const std::lock_guard lock(mutex_);
-    std::size_t wanted = 0;
-    jobs_.push_back(&job);
-    for (const Job* each : jobs_) wanted += each->wanted;
-    try {
-      for (; idle_ < wanted; ++idle_) std::thread([this] { serve(); }).detach();
-    } catch (const std::system_error&) {
-      // Fewer do it too.
-    }
-    if (more == 1)
-      more_.notify_one();
+/// A job, from when others may take part in it until they are done.
+class Workers::Sharing {
+ public:
+  Sharing(Workers& workers, Job& job) : workers_(workers), job_(job) {
+    const std::lock_guard lock(workers.mutex_);
+    workers.jobs_.push_back(&job);
+    workers.begin_threads();
+    if (job.wanted == 1)
+      workers.more_.notify_one();
     else
-      more_.notify_all();
+      workers.more_.notify_all();
   }
+  ~Sharing() {
+    std::unique_lock lock(workers_.mutex_);
+    std::erase(workers_.jobs_, &job_);
+    workers_.done_.wait(lock, [&] { return job_.running == 0; });
+  }
+  Sharing(const Sharing&) = delete;
+  Sharing& operator=(const Sharing&) = delete;
+
+ private:
+  Workers& workers_;
+  Job& job_;
+};
+
+void Workers::run(unsigned more, const std::function<void()>& work) {
+  if (more == 0) return work();
+  Job job{work, more};
+  const Sharing sharing(get(), job);
   work();
-  std::unique_lock lock(mutex_);
-  std::erase(jobs_, &job);
-  done_.wait(lock, [&] { return job.running == 0; });
+}
+
+/// As many as the jobs want, or as there can be.
+void Workers::begin_threads() {
+  std::size_t wanted = 0;
+  for (const Job* each : jobs_) wanted += each->wanted;
+  if (idle_ >= wanted) return;
+  const NoSignals scope;
+  try {
+    for (; idle_ < wanted; ++idle_) std::thread([this] { serve(); }).detach();
+  } catch (const std::exception&) {
+    // Of the system, or of memory.
+  }
 }
 
 void Workers::serve() {
