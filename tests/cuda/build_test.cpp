@@ -214,6 +214,22 @@ TEST(PtxexecBuild, FindsProgramsAsTheCLibraryDoes) {
   EXPECT_EQ(said({"/usr/bin/env", "-u", "PATH", tool, "echo", "x"}), "x\n");
 }
 
+TEST(PtxexecBuild, RefusesAPathThatCannotBePreloaded) {
+  PTX2SPV_NEEDS_PRELOADS;
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  for (const std::string name : {"with blank", "with:colon"}) {
+    const std::string place = folder.file(name);
+    for (const char* each : {"/tools", "/cuda"}) fs::create_directories(place + each);
+    fs::copy_file(fs::canonical(tool_path("ptxexec")), place + "/tools/ptxexec");
+    for (const char* each : {"/libcuda.so.1", "/libptx2spv-cuda-build.so"})
+      fs::create_symlink(kLibraries + each, place + "/cuda" + each);
+    const ProcessResult result = run_process({place + "/tools/ptxexec", "build", "true"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.error.find("colon: " + place + "/cuda"), std::string::npos) << result.error;
+  }
+}
+
 TEST(Ptxexec, PutsItsFoldersFirst) {
   for (const std::string& before : Words{"-old", "-old:" + kLibraries, ":/x", ""}) {
     const ProcessResult result =
@@ -274,9 +290,11 @@ TEST(PtxexecBuild, AProjectOfCMakeWithTheToolchainFile) {
   const TemporaryFolder folder;
   const std::string toolchain =
       std::string(PTX2SPV_SOURCE_DIR) + "/cmake/ptx2spv_cuda_toolchain.cmake";
-  const Words environment = {
-      "PATH=" + std::filesystem::canonical(tool_path("ptxexec")).parent_path().string() +
-      ":/usr/local/bin:/usr/bin:/bin"};
+  const std::string bin = folder.file("with blank");
+  std::filesystem::create_directory(bin);
+  std::filesystem::create_symlink(std::filesystem::canonical(tool_path("ptxexec")),
+                                  bin + "/ptxexec");
+  const Words environment = {"PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin"};
   const auto run = [&](const Words& arguments) {
     Words command = {"/usr/bin/env", "cmake"};
     command.insert(command.end(), arguments.begin(), arguments.end());

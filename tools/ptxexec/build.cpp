@@ -438,6 +438,9 @@ void enter_build(const fs::path& libraries) {
 std::string begin_build(const fs::path& libraries, bool dry_run) {
   if (!fs::exists(hook_in(libraries)))
     return "this build of ptx2spv has no " + hook_in(libraries).filename().string();
+  if (libraries.string().find_first_of(" :") != std::string::npos)
+    return "the dynamic linker preloads nothing from a path with a blank or a colon: " +
+           libraries.string();
   const bool within = !variable("PTX2SPV_BUILD").empty();
   if (dry_run) setenv("PTX2SPV_BUILD_DRY_RUN", "1", 1);
   enter_build(libraries);
