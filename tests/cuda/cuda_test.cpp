@@ -276,6 +276,18 @@ TEST(RuntimeOfCuda12, LibrariesAndGraphs) {
   run_with_library("runtime12/library.c", "libcudart.so.12", result);
 }
 
+TEST(RuntimeOfCuda12, ClosedWhileThreadsServeLaunches) {
+  std::string program;
+  const std::string source = kHere + "runtime12/unload.c";
+  ASSERT_TRUE(compile("unload",
+                      {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source,
+                       "-ldl", "-pthread"},
+                      {source}, program));
+  const ProcessResult result = execute({program, kLibraries + "/libcudart.so.12"});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+  EXPECT_EQ(result.exit_code, 0);
+}
+
 /// A fat binary of one PTX text, not compressed.
 std::string fat_binary(std::string text) {
   text.resize(text.size() / 8 * 8 + 8);
