@@ -1,5 +1,6 @@
 # Sourced by tests/FOLDER/run: cases that are reported as GoogleTest reports its own, so that
-# tools/test counts both alike. Needs $PTX2SPV_RESULTS, the XML file to write.
+# tools/test counts both alike. Needs $PTX2SPV_RESULTS, the XML file to write, and $root, the
+# source tree.
 # shellcheck shell=bash
 
 # The last command of a pipeline runs in the script's shell, so that what it reads stays: some
@@ -47,6 +48,18 @@ case_run() {
   fi
   rm -f "$log"
   return $status
+}
+
+# The manifest of the SwiftShader that the tests use, for Vulkan's loader. False: none is there.
+swiftshader_manifest() {
+  local place
+  for place in "${PTX2SPV_SWIFTSHADER:-}" "$root/build/swiftshader" /usr/lib/chromium; do
+    [[ -f $place ]] && place=$(dirname "$place")
+    [[ -f $place/libvk_swiftshader.so && -f $place/vk_swiftshader_icd.json ]] || continue
+    printf '%s\n' "$place/vk_swiftshader_icd.json"
+    return
+  done
+  return 1
 }
 
 # Writes the report and ends the script.
