@@ -53,7 +53,7 @@ TEST(PtxexecTrace, CallsOfTheDriverInterface) {
 
 TEST(PtxexecTrace, CallsKernelsAndRanges) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
-  const std::string source = kHere + "projects/ranges.cu";
+  const std::string source = kHere + "programs/ranges.cu";
   const std::string include =
       std::filesystem::canonical(nvcc()).parent_path().parent_path().string() + "/include";
   if (!std::filesystem::exists(include + "/nvtx3")) GTEST_SKIP() << "NVTX's headers are missing";

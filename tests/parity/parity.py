@@ -9,9 +9,9 @@ ptx2spv_class.member, ptx2spv_class_member or PTX2SPV_CLASS_MEMBER. The table ha
   Class::member = C name, C name   Class::* stands for all members without a line of their own
   Class::member ! reason           C has none
 
-A C name is a function, an enumerator, or `struct.field` of ptx2spv.h, vulkan.h or gl.h. A member without
-a C name, a line without a member, a line that says what follows anyway, and a C name that does not
-exist end the check with an error.
+A C name is a function, an enumerator, or `struct.field` of ptx2spv.h, vulkan.h or gl.h. A member
+without a C name, a line without a member, a line that says what follows anyway, and a C name that
+does not exist end the check with an error.
 """
 
 import pathlib

@@ -1,4 +1,4 @@
-# Sourced by tools/test and tools/demo: packages, SwiftShader, build. Needs $root, the source tree.
+# Sourced by scripts of tools/ and dev/: packages, SwiftShader, build. Needs $root, the source tree.
 # shellcheck shell=bash
 
 unset LC_ALL LC_CTYPE LC_MESSAGES

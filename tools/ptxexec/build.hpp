@@ -31,7 +31,7 @@ int build_step(const std::string& file, Words words, const std::filesystem::path
 
 /// Sets the variables by which programs started from here are part of a build.
 void enter_build(const std::filesystem::path& libraries);
-/// As that, and says once what is changed. Empty, or what is missing.
+/// Does what enter_build() does, and says once what is changed. Empty, or why it cannot.
 std::string begin_build(const std::filesystem::path& libraries, bool dry_run);
 
 /// Puts `path` before what a variable of the dynamic linker or Vulkan's loader has.

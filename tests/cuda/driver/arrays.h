@@ -11,23 +11,6 @@ enum { kU8 = 1, kU16 = 2, kU32 = 3, kS8 = 8, kS16 = 9, kS32 = 10, kHalf = 16, kF
 enum { kUnorm8 = 0xc0, kUnorm16 = 0xc3, kSnorm8 = 0xc6, kSnorm16 = 0xc9 }; /* of one channel */
 enum { kLayered = 1, kSurface = 2, kCubemap = 4, kGather = 8 };
 
-typedef struct {
-  size_t src_x, src_y, src_z, src_level;
-  unsigned src_type;
-  const void* src_host;
-  CUdeviceptr src_device;
-  CUarray src_array;
-  void* reserved0;
-  size_t src_pitch, src_height, dst_x, dst_y, dst_z, dst_level;
-  unsigned dst_type;
-  void* dst_host;
-  CUdeviceptr dst_device;
-  CUarray dst_array;
-  void* reserved1;
-  size_t dst_pitch, dst_height, width, height, depth;
-} Copy3D;
-
-extern CUresult cuMemcpy3D_v2(const Copy3D*);
 extern CUresult cuMipmappedArrayCreate(CUmipmappedArray*, const ArrayDesc*, unsigned);
 extern CUresult cuMipmappedArrayDestroy(CUmipmappedArray);
 extern CUresult cuMipmappedArrayGetLevel(CUarray*, CUmipmappedArray, unsigned);

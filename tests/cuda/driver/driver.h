@@ -75,6 +75,21 @@ typedef struct {
   unsigned count;
 } LaunchConfig;
 
+typedef struct {
+  size_t src_x, src_y, src_z, src_level;
+  unsigned src_type;
+  const void* src_host;
+  CUdeviceptr src_device;
+  CUarray src_array;
+  void* reserved0;
+  size_t src_pitch, src_height, dst_x, dst_y, dst_z, dst_level;
+  unsigned dst_type;
+  void* dst_host;
+  CUdeviceptr dst_device;
+  CUarray dst_array;
+  void* reserved1;
+  size_t dst_pitch, dst_height, width, height, depth;
+} Copy3D;
 extern CUresult cuInit(unsigned);
 extern CUresult cuGetErrorName(CUresult, const char**);
 extern CUresult cuGetErrorString(CUresult, const char**);
@@ -114,6 +129,7 @@ extern CUresult cuMemcpyHtoD_v2(CUdeviceptr, const void*, size_t);
 extern CUresult cuMemcpyDtoH_v2(void*, CUdeviceptr, size_t);
 extern CUresult cuMemcpyDtoD_v2(CUdeviceptr, CUdeviceptr, size_t);
 extern CUresult cuMemcpy2D_v2(const Copy2D*);
+extern CUresult cuMemcpy3D_v2(const Copy3D*);
 extern CUresult cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
 extern CUresult cuMemsetD16_v2(CUdeviceptr, unsigned short, size_t);
 extern CUresult cuMemsetD32_v2(CUdeviceptr, unsigned, size_t);

@@ -28,22 +28,6 @@ extern CUresult cuGLUnmapBufferObject(unsigned);
 extern CUresult cuGLUnregisterBufferObject(unsigned);
 extern CUresult cuGLSetBufferObjectMapFlags(unsigned, unsigned);
 extern CUresult cuGLInit(void);
-typedef struct {
-  size_t src_x, src_y, src_z, src_level;
-  unsigned src_type;
-  const void* src_host;
-  CUdeviceptr src_device;
-  CUarray src_array;
-  void* src_reserved;
-  size_t src_pitch, src_height, dst_x, dst_y, dst_z, dst_level;
-  unsigned dst_type;
-  void* dst_host;
-  CUdeviceptr dst_device;
-  CUarray dst_array;
-  void* dst_reserved;
-  size_t dst_pitch, dst_height, width, height, depth;
-} Copy3D;
-extern CUresult cuMemcpy3D_v2(const Copy3D*);
 
 static const char* name_of(CUresult code) {
   const char* name = "none";
