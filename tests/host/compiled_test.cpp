@@ -430,6 +430,22 @@ TEST_P(Anywhere, RowsOfATileFollowEachOther) {
   }
 }
 
+/// The same without barriers, where vectors have fewer lanes: rows that change their places.
+TEST_P(Anywhere, RowsOfGlobalMemoryFollowEachOther) {
+  expect_equal(
+      "shr.u32 %r12, %r2, 3;\nand.b32 %r13, %r2, 7;\nmad.lo.u32 %r14, %r12, 12, %r13;\n"
+      "rem.u32 %r14, %r14, %r9;\nmul.wide.u32 %d4, %r14, 4;\nadd.u64 %d4, %d1, %d4;\n"
+      "ld.global.u32 %r15, [%d4];\nld.global.u32 %r16, [%d4+4];\nmul.wide.u32 %d4, %r14, 2;\n"
+      "add.u64 %d4, %d1, %d4;\nld.global.u16 %r17, [%d4+2];\nsetp.lt.u32 %p0, %r11, 0xd0000000;\n"
+      "mov.u32 %r18, 0;\n@%p0 ld.global.u32 %r18, [%d4];\nadd.u32 %r15, %r15, %r17;\n"
+      "xor.b32 %r16, %r16, %r18;\nmov.b64 %d4, {%r15, %r16};\n"
+      // The last row comes first, where rows are whole.
+      "shr.u32 %r19, %r9, 3;\nsub.u32 %r19, %r19, 1;\nsub.u32 %r19, %r19, %r12;\n"
+      "mad.lo.u32 %r19, %r19, 8, %r13;\nand.b32 %r20, %r9, 7;\nsetp.eq.u32 %p1, %r20, 0;\n"
+      "selp.u32 %r19, %r19, %r2, %p1;\nsub.u32 %r20, %r1, %r2;\nadd.u32 %r19, %r19, %r20;\n"
+      "mul.wide.u32 %d5, %r19, 8;\nadd.u64 %d5, %d0, %d5;\nst.global.u64 [%d5], %d4;\nret;");
+}
+
 TEST_P(Compiled, LanesWorkTogether) {
   const std::string body =
       "mov.b32 %r12, %r10;\nshfl.sync.bfly.b32 %r13, %r12, 5, 31, -1;\nadd.u32 %r12, %r12, %r13;\n"

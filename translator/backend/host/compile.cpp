@@ -47,6 +47,11 @@ unsigned lanes_of(const Needs& needs, std::string_view features) {
   return (has_avx512(features) ? 16 : 8) * (needs.barriers ? 2 : 1);
 }
 
+/// Whether lanes differ in x alone. Those of barriers and warps may be more than half a warp.
+bool rows_of(const Needs& needs, Row row) {
+  return row == Row::warp || (row == Row::half_warp && !needs.barriers && !needs.warps);
+}
+
 /// The linker that all versions have: what LLVM 17 and 18 take instead looks for functions of
 /// theirs among the process's own.
 LLVMOrcObjectLayerRef linker(void* api, LLVMOrcExecutionSessionRef session, const char*) {
@@ -224,25 +229,28 @@ void compile_for(std::string processor, std::string triple) {
   g_triple = std::move(triple);
 }
 
-std::string refusal(const Program& program, bool rows) {
+std::string refusal(const Program& program, Row row) {
   std::string problem;
   if (!load_api(problem)) return problem;
   const ir::Function& function = program.source->function;
-  problem = too_much(function, needs_of(function));
-  return problem.empty() ? Shape(function, rows).problem() : problem;
+  const Needs needs = needs_of(function);
+  problem = too_much(function, needs);
+  return problem.empty() ? Shape(function, rows_of(needs, row)).problem() : problem;
 }
 
-std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore* store,
-                                    bool stored, std::string& problem) {
+std::shared_ptr<const Code> compile(const Program& program, Row row, CodeStore* store, bool stored,
+                                    std::string& problem) {
   const Api* api = load_api(problem);
   if (!api) return nullptr;
   const ir::Function& function = program.source->function;
   const Needs needs = needs_of(function);
   Compiler compiler(*api);
   if (!compiler.machine(problem)) return nullptr;
-  const Kind kind{lanes_of(needs, compiler.features()), rows, has_avx512(compiler.features())};
+  const Kind kind{lanes_of(needs, compiler.features()), rows_of(needs, row),
+                  has_avx512(compiler.features())};
   const std::string content =
-      store ? fmt::format("{} {}\n", compiler.processor(), rows) + content_of(program)
+      store ? fmt::format("{} {} {}\n", compiler.processor(), kind.lanes, kind.rows) +
+                  content_of(program)
             : std::string();
   LLVMMemoryBufferRef object = nullptr;
   if (store)
@@ -250,7 +258,7 @@ std::shared_ptr<const Code> compile(const Program& program, bool rows, CodeStore
   if (!object) {
     if (stored) return nullptr;
     if (problem = too_much(function, needs); !problem.empty()) return nullptr;
-    const Shape shape(function, rows);
+    const Shape shape(function, kind.rows);
     if (problem = shape.problem(); !problem.empty()) return nullptr;
     if (!compiler.emit(program, shape, kind, problem)) return nullptr;
     object = compiler.object(problem);

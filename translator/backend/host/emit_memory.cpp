@@ -27,9 +27,11 @@ struct Emitter::Access {
   LLVMValueRef addresses = nullptr, first = nullptr, follows = nullptr;
 };
 
-/// Lanes next to each other: whether their addresses are, the first one, less the base and with it.
-struct Emitter::Line {
-  LLVMValueRef follows = nullptr, offset = nullptr, first = nullptr;
+/// Groups of lanes next to each other: whether the addresses of each group are, and by group where
+/// its first one is, less the base and with it.
+struct Emitter::Lines {
+  LLVMValueRef follow = nullptr;
+  std::vector<LLVMValueRef> offsets, firsts;
 };
 
 /// Takes an address apart into what all lanes have and 32 bits a lane. Looks at operations of this
@@ -145,37 +147,39 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
   return out;
 }
 
-/// Whether those of `count` lanes from `from` on that run have addresses `bytes` apart, one after
-/// the other, and where the first one's is. Null where they cannot.
-Emitter::Line Emitter::row_of(const Access& a, unsigned bytes, unsigned from, unsigned count) {
+/// Whether those that run of each `count` lanes have addresses `bytes` apart, one after the other,
+/// and where the first ones' are. Nothing where they cannot.
+Emitter::Lines Emitter::lines_of(const Access& a, unsigned bytes, unsigned count) {
   if (bytes % a.scale != 0) return {};
-  const std::uint64_t step = bytes / a.scale;
+  const std::uint64_t step = bytes / a.scale, last = step * (count - 1);
   LLVMTypeRef element = a.extend == Access::Extend::none ? b_.i64 : b_.i32;
-  std::vector<unsigned> lanes(count);
-  std::iota(lanes.begin(), lanes.end(), from);
-  std::vector<LLVMValueRef> ramp, ones(count, b_.l.ConstInt(b_.i1, 1, 0));
-  for (unsigned i = 0; i < count; ++i) ramp.push_back(b_.l.ConstInt(element, i * step, 0));
-  const auto own = [&](LLVMValueRef v) { return count == b_.lanes ? v : b_.shuffle(v, v, lanes); };
-  LLVMValueRef root = own(a.root);
-  LLVMValueRef start = b_.shuffle(root, root, std::vector<unsigned>(count, 0));
-  LLVMValueRef same =
-      b_.icmp(int_eq, root, b_.op(op_add, start, b_.l.ConstVector(ramp.data(), count)));
-  LLVMValueRef idle = b_.op(op_xor, own(mask_), b_.l.ConstVector(ones.data(), count));
-  LLVMTypeRef word = b_.integer(count);
-  Line out;
-  out.follows = b_.icmp(int_eq, b_.cast(op_bitcast, b_.op(op_or, same, idle), word),
-                        b_.l.ConstInt(word, ~0ull, 1));
-  out.offset = b_.lane(a.index, b_.c32(from));
-  if (a.extend != Access::Extend::none) {
-    const bool zero = a.extend == Access::Extend::zero;
-    out.offset = b_.cast(zero ? op_zext : op_sext, out.offset, b_.i64);
-    // No wrapping on the way.
-    const std::uint64_t last = step * (count - 1);
-    LLVMValueRef most = b_.c64((zero ? 0xffffffffull : 0x7fffffffull) - last);
-    out.follows = b_.op(op_and, out.follows, b_.icmp(zero ? int_ule : int_sle, out.offset, most));
+  std::vector<unsigned> heads;
+  std::vector<LLVMValueRef> ramp;
+  for (unsigned i = 0; i < b_.lanes; ++i) {
+    heads.push_back(i - i % count);
+    ramp.push_back(b_.l.ConstInt(element, i % count * step, 0));
   }
-  if (a.scale != 1) out.offset = b_.op(op_mul, out.offset, b_.c64(a.scale));
-  out.first = b_.op(op_add, a.base, out.offset);
+  LLVMValueRef starts = b_.shuffle(a.root, a.root, heads);
+  LLVMValueRef same =
+      b_.icmp(int_eq, a.root, b_.op(op_add, starts, b_.l.ConstVector(ramp.data(), b_.lanes)));
+  Lines out{.follow = b_.all(b_.op(op_or, same, b_.op(op_xor, mask_, b_.all_ones())))};
+  const bool zero = a.extend == Access::Extend::zero;
+  for (unsigned from = 0; from < b_.lanes; from += count) {
+    LLVMValueRef offset = b_.lane(a.index, b_.c32(from));
+    if (a.extend != Access::Extend::none) {
+      offset = b_.cast(zero ? op_zext : op_sext, offset, b_.i64);
+      // No wrapping on the way.
+      LLVMValueRef most = b_.c64((zero ? 0xffffffffull : 0x7fffffffull) - last);
+      LLVMValueRef fits = b_.icmp(zero ? int_ule : int_sle, offset, most);
+      // Lanes that do not run may have anything.
+      LLVMValueRef here = b_.op(op_and, mask_bits(), b_.c32(((1ull << count) - 1) << from));
+      fits = b_.op(op_or, fits, b_.icmp(int_eq, here, b_.c32(0)));
+      out.follow = b_.op(op_and, out.follow, fits);
+    }
+    if (a.scale != 1) offset = b_.op(op_mul, offset, b_.c64(a.scale));
+    out.offsets.push_back(offset);
+    out.firsts.push_back(b_.op(op_add, a.base, offset));
+  }
   return out;
 }
 
@@ -187,13 +191,13 @@ void Emitter::follow(Access& a, unsigned bytes, bool whole) {
         b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index, b_.vector(b_.i64));
   if (a.scale != 1) wide_index = b_.op(op_mul, wide_index, b_.splat(b_.c64(a.scale)));
   a.addresses = b_.op(op_add, wide_index, b_.splat(a.base));
-  const Line row = row_of(a, bytes, 0, b_.lanes);
-  if (!row.follows) return;
-  a.first = row.first;
-  a.follows = row.follows;
+  const Lines line = lines_of(a, bytes, b_.lanes);
+  if (!line.follow) return;
+  a.first = line.firsts[0];
+  a.follows = line.follow;
   if (whole) a.follows = b_.op(op_and, a.follows, b_.all(mask_));
   if (!a.size) return;
-  LLVMValueRef end = b_.op(op_add, row.offset, b_.c64(std::uint64_t{bytes} * b_.lanes));
+  LLVMValueRef end = b_.op(op_add, line.offsets[0], b_.c64(std::uint64_t{bytes} * b_.lanes));
   a.follows = b_.op(op_and, a.follows, b_.icmp(int_ule, end, a.size));
 }
 
@@ -255,38 +259,30 @@ void Emitter::scatter(LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef la
                {what, b_.cast(op_inttoptr, addresses, pointers), b_.c32(1), lanes});
 }
 
-std::vector<unsigned> Emitter::lanes_of_group(unsigned number) const {
+/// Rows of a small block, or of a tile in shared memory, follow each other in groups of lanes.
+Emitter::Lines Emitter::groups(const Access& a, unsigned bytes) {
+  return a.follows && b_.lanes > kGroup ? lines_of(a, bytes, kGroup) : Lines();
+}
+
+/// Of each group of lanes.
+LLVMValueRef Emitter::group_of(LLVMValueRef v, std::size_t number) {
   std::vector<unsigned> lanes(kGroup);
-  std::iota(lanes.begin(), lanes.end(), number * kGroup);
-  return lanes;
+  std::iota(lanes.begin(), lanes.end(), static_cast<unsigned>(number) * kGroup);
+  return b_.shuffle(v, v, lanes);
 }
 
-/// Rows of a small block, or of a tile in shared memory, follow each other in groups of lanes. That
-/// is worth a look where a vector has several registers.
-unsigned Emitter::groups(const Access& a) const {
-  return a.follows && b_.lanes >= 4 * kGroup ? b_.lanes / kGroup : 0;
-}
-
-LLVMValueRef Emitter::gather_groups(const Access& a, LLVMValueRef lanes, unsigned bytes) {
+LLVMValueRef Emitter::load_groups(const Access& a, LLVMValueRef lanes, unsigned bytes) {
   LLVMTypeRef element = memory_type(bytes), t = b_.l.VectorType(element, kGroup);
+  const Lines lines = groups(a, bytes);
+  if (!lines.follow) return gather(a.addresses, lanes, element);
+  LLVMBasicBlockRef rows = b_.block(), each = b_.block(), join = b_.block();
+  b_.l.BuildCondBr(b_.b, lines.follow, rows, each);
+  b_.at(rows);
   std::vector<LLVMValueRef> parts;
-  for (unsigned g = 0; g < groups(a); ++g) {
-    const std::vector<unsigned> from = lanes_of_group(g);
-    LLVMValueRef some = b_.shuffle(lanes, lanes, from);
-    const Line own = row_of(a, bytes, from[0], kGroup);
-    LLVMBasicBlockRef row = b_.block(), each = b_.block(), join = b_.block();
-    b_.l.BuildCondBr(b_.b, own.follows, row, each);
-    b_.at(row);
-    LLVMValueRef together =
-        b_.intrinsic("llvm.masked.load", {t, b_.l.PointerType(t, 0)},
-                     {b_.pointer(t, own.first), b_.c32(1), some, b_.l.ConstNull(t)});
-    b_.l.BuildBr(b_.b, join);
-    b_.at(each);
-    LLVMValueRef alone = gather(b_.shuffle(a.addresses, a.addresses, from), some, element);
-    b_.l.BuildBr(b_.b, join);
-    b_.at(join);
-    parts.push_back(b_.phi(t, {together, alone}, {row, each}));
-  }
+  for (std::size_t g = 0; g < lines.firsts.size(); ++g)
+    parts.push_back(b_.intrinsic(
+        "llvm.masked.load", {t, b_.l.PointerType(t, 0)},
+        {b_.pointer(t, lines.firsts[g]), b_.c32(1), group_of(lanes, g), b_.l.ConstNull(t)}));
   for (unsigned count = kGroup; parts.size() > 1; count *= 2) {
     std::vector<unsigned> both(2 * count);
     std::iota(both.begin(), both.end(), 0u);
@@ -295,27 +291,30 @@ LLVMValueRef Emitter::gather_groups(const Access& a, LLVMValueRef lanes, unsigne
       joined.push_back(b_.shuffle(parts[i], parts[i + 1], both));
     parts = std::move(joined);
   }
-  return parts[0];
+  b_.l.BuildBr(b_.b, join);
+  b_.at(each);
+  LLVMValueRef alone = gather(a.addresses, lanes, element);
+  b_.l.BuildBr(b_.b, join);
+  b_.at(join);
+  return b_.phi(b_.vector(element), {parts[0], alone}, {rows, each});
 }
 
-void Emitter::scatter_groups(const Access& a, LLVMValueRef what, LLVMValueRef lanes,
-                             unsigned bytes) {
+void Emitter::store_groups(const Access& a, LLVMValueRef what, LLVMValueRef lanes, unsigned bytes) {
   LLVMTypeRef t = b_.l.VectorType(memory_type(bytes), kGroup);
-  for (unsigned g = 0; g < groups(a); ++g) {
-    const std::vector<unsigned> from = lanes_of_group(g);
-    LLVMValueRef part = b_.shuffle(what, what, from), some = b_.shuffle(lanes, lanes, from);
-    const Line own = row_of(a, bytes, from[0], kGroup);
-    LLVMBasicBlockRef row = b_.block(), each = b_.block(), join = b_.block();
-    b_.l.BuildCondBr(b_.b, own.follows, row, each);
-    b_.at(row);
-    b_.intrinsic("llvm.masked.store", {t, b_.l.PointerType(t, 0)},
-                 {part, b_.pointer(t, own.first), b_.c32(1), some});
-    b_.l.BuildBr(b_.b, join);
-    b_.at(each);
-    scatter(part, b_.shuffle(a.addresses, a.addresses, from), some);
-    b_.l.BuildBr(b_.b, join);
-    b_.at(join);
-  }
+  const Lines lines = groups(a, bytes);
+  if (!lines.follow) return scatter(what, a.addresses, lanes);
+  LLVMBasicBlockRef rows = b_.block(), each = b_.block(), join = b_.block();
+  b_.l.BuildCondBr(b_.b, lines.follow, rows, each);
+  b_.at(rows);
+  for (std::size_t g = 0; g < lines.firsts.size(); ++g)
+    b_.intrinsic(
+        "llvm.masked.store", {t, b_.l.PointerType(t, 0)},
+        {group_of(what, g), b_.pointer(t, lines.firsts[g]), b_.c32(1), group_of(lanes, g)});
+  b_.l.BuildBr(b_.b, join);
+  b_.at(each);
+  scatter(what, a.addresses, lanes);
+  b_.l.BuildBr(b_.b, join);
+  b_.at(join);
 }
 
 Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
@@ -351,8 +350,7 @@ Lifted Emitter::load_lanes(Access& a, const ir::Inst& inst) {
   LLVMValueRef lanes = a.inside ? b_.op(op_and, mask_, a.inside) : mask_;
   for (unsigned i = 0; i < parts; ++i) {
     LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
-    one_by_one[i] =
-        parts == 1 && groups(a) ? gather_groups(a, lanes, bytes) : gather(at, lanes, element);
+    one_by_one[i] = parts == 1 ? load_groups(a, lanes, bytes) : gather(at, lanes, element);
   }
   LLVMBasicBlockRef slow_end = b_.l.GetInsertBlock(b_.b);
   b_.l.BuildBr(b_.b, join);
@@ -440,8 +438,8 @@ void Emitter::store_lanes(Access& a, const ir::Inst& inst, Lifted what) {
   LLVMValueRef lanes = a.inside ? b_.op(op_and, mask_, a.inside) : mask_;
   for (unsigned i = 0; i < parts; ++i) {
     LLVMValueRef at = i ? b_.op(op_add, a.addresses, b_.splat(b_.c64(4 * i))) : a.addresses;
-    if (parts == 1 && groups(a))
-      scatter_groups(a, what.part[i], lanes, bytes);
+    if (parts == 1)
+      store_groups(a, what.part[i], lanes, bytes);
     else
       scatter(what.part[i], at, lanes);
   }

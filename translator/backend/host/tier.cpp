@@ -69,19 +69,19 @@ class Background {
 }  // namespace
 
 std::shared_ptr<const llvm::Code> Tier::code(const Size& block) {
-  Variant& variant = variants_[rows(block)];
+  Variant& variant = variant_of(block);
   if (store_ && !variant.looked_up.exchange(true)) return make(block, true);
   std::lock_guard lock(variant.mutex);
   return variant.code;
 }
 
 std::string Tier::refusal(const Size& block) {
-  Variant& variant = variants_[rows(block)];
+  Variant& variant = variant_of(block);
   {
     std::lock_guard lock(variant.mutex);
     if (variant.looked || variant.tried) return variant.problem;
   }
-  std::string problem = llvm::refusal(*program_, rows(block));
+  std::string problem = llvm::refusal(*program_, row_of(block));
   std::lock_guard lock(variant.mutex);
   if (!variant.tried) variant.problem = std::move(problem);
   variant.looked = true;
@@ -92,14 +92,14 @@ std::shared_ptr<const llvm::Code> Tier::compile(const Size& block) { return make
 
 /// `stored`: unless it has to be compiled.
 std::shared_ptr<const llvm::Code> Tier::make(const Size& block, bool stored) {
-  Variant& variant = variants_[rows(block)];
+  Variant& variant = variant_of(block);
   std::lock_guard once(variant.compiling);
   {
     std::lock_guard lock(variant.mutex);
     if (variant.tried) return variant.code;
   }
   std::string problem;
-  auto code = llvm::compile(*program_, rows(block), store_.get(), stored, problem);
+  auto code = llvm::compile(*program_, row_of(block), store_.get(), stored, problem);
   std::lock_guard lock(variant.mutex);
   if (stored && !code) return nullptr;
   variant.tried = true;
@@ -108,7 +108,7 @@ std::shared_ptr<const llvm::Code> Tier::make(const Size& block, bool stored) {
 }
 
 void Tier::interpreted(const Size& block, double seconds) {
-  Variant& variant = variants_[rows(block)];
+  Variant& variant = variant_of(block);
   const auto spent = static_cast<std::uint64_t>(seconds * 1e6);
   const std::uint64_t worth = kWorth + kWorthOfOperation * program_->source->function.insts.size();
   if (variant.microseconds.fetch_add(spent) + spent < worth || variant.asked.exchange(true)) return;

@@ -38,13 +38,19 @@ class Tier : public std::enable_shared_from_this<Tier> {
     bool tried = false, looked = false;
     std::string problem;
   };
-  static bool rows(const Size& block) { return block[0] % kLanes == 0; }
+  static llvm::Row row_of(const Size& block) {
+    if (block[0] % kLanes == 0) return llvm::Row::warp;
+    return block[0] % (kLanes / 2) == 0 ? llvm::Row::half_warp : llvm::Row::any;
+  }
+  Variant& variant_of(const Size& block) {
+    return variants_[static_cast<std::size_t>(row_of(block))];
+  }
 
   std::shared_ptr<const llvm::Code> make(const Size& block, bool stored);
 
   std::shared_ptr<const Program> program_;
   const std::shared_ptr<CodeStore> store_;
-  Variant variants_[2];  ///< the second: rows of threads are whole warps
+  Variant variants_[3];  ///< by llvm::Row
 };
 
 }  // namespace ptx2spv::interpreter
