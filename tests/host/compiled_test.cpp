@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -639,6 +640,37 @@ TEST_P(Compiled, TheProcessMayEndMeanwhile) {
   for (int time = 40; time < 240; time += 8)
     EXPECT_EXIT(end_after(std::chrono::milliseconds(time)), testing::ExitedWithCode(0), "");
   unsetenv("MALLOC_PERTURB_");
+}
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+double g_end_begins = 0, g_enough = 0;
+
+/// Ends a process in which a kernel is being compiled that takes long: with 0 where that end takes
+/// less than a third as long.
+void end_while_compiling() {
+  std::string body;
+  for (int i = 0; i < 150; ++i)
+    body +=
+        "rem.u32 %r12, %r10, %r9;\nmul.wide.u32 %d4, %r12, 4;\nadd.u64 %d4, %d1, %d4;\n"
+        "ld.global.u32 %r13, [%d4];\nadd.u32 %r10, %r10, %r13;\n";
+  const auto kernel = kernel_of(body);
+  double before = processor_seconds();
+  run(*kernel, {64, 1, 1, 1}, Tier::compiled);
+  g_enough = (processor_seconds() - before) / 3;
+  std::atexit([] { _exit(processor_seconds() - g_end_begins < g_enough ? 0 : 3); });
+  // Compiled once interpreting has taken as long as that is worth.
+  const auto again = kernel_of(body + "add.u32 %r10, %r10, 1;\n");
+  for (before = processor_seconds(); processor_seconds() - before < 0.25;)
+    run(*again, {64, 1, 1, 64}, Tier::automatic, 0, 1);
+  g_end_begins = processor_seconds();
+  std::exit(1);
+}
+
+/// Nor waits it for what is being compiled, which nobody needs any more.
+TEST_P(Compiled, TheProcessEndsAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_while_compiling(), testing::ExitedWithCode(0), "");
 }
 
 /// Such reads alone make no loop wait: here how often it is run does not depend on them.

@@ -8,6 +8,7 @@
 #include "translator/backend/host/debug_lines.hpp"
 #include "translator/backend/host/emit.hpp"
 #include "translator/backend/host/fiber.hpp"
+#include "translator/backend/host/llvm_hooks.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 
@@ -260,8 +261,10 @@ std::shared_ptr<const Code> compile(const Program& program, Row row, CodeStore* 
     if (problem = too_much(function, needs); !problem.empty()) return nullptr;
     const Shape shape(function, kind.rows);
     if (problem = shape.problem(); !problem.empty()) return nullptr;
-    if (!compiler.emit(program, shape, kind, problem)) return nullptr;
-    object = compiler.object(problem);
+    {
+      const MayBeLeft until_stored;
+      if (compiler.emit(program, shape, kind, problem)) object = compiler.object(problem);
+    }
     if (!object) return nullptr;
     if (store) store->store(content, compiler.bytes(object));
   }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "translator/backend/host/llvm_statics.hpp"
+#include "translator/backend/host/llvm_hooks.hpp"
 
 namespace ptx2spv::interpreter::llvm {
 
@@ -60,8 +60,8 @@ struct Loaded {
     }
     api.version = version_of(library, api.file);
     // Handlers of the process's end run last registered first: the objects that LLVM makes while it
-    // compiles would be gone before the thread that compiles is waited for.
-    keep_static_objects(library);
+    // compiles would be gone while the thread that compiles uses them.
+    hook(library);
     const auto find = [&](auto& function, const std::string& name) {
       void* found = dlsym(library, name.c_str());
       if (!found && problem.empty()) problem = fmt::format("{} has no {}", api.file, name);

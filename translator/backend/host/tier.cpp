@@ -7,6 +7,8 @@
 #include <functional>
 #include <thread>
 
+#include "translator/backend/host/llvm_hooks.hpp"
+
 namespace ptx2spv::interpreter {
 
 namespace {
@@ -15,7 +17,8 @@ namespace {
 /// that takes.
 constexpr std::uint64_t kWorth = 20'000, kWorthOfOperation = 200;
 
-/// One thread that compiles, begun when it first has to. The process's end waits for what it is at.
+/// One thread that compiles, begun when it first has to. The process's end leaves it where it is,
+/// but for what it links or stores.
 class Background {
  public:
   static Background& get() {
@@ -37,8 +40,12 @@ class Background {
       work_.clear();
     }
     more_.notify_one();
+    if (!thread_.joinable()) return;
     // A child of the process has no such thread.
-    if (thread_.joinable()) getpid() == made_by_ ? thread_.join() : thread_.detach();
+    const bool here = getpid() == made_by_;
+    leaving_.asked = true;
+    if (here) leaving_.state.wait(llvm::Leaving::runs);
+    here&& leaving_.state == llvm::Leaving::over ? thread_.join() : thread_.detach();
   }
   Background() = default;
   Background(const Background&) = delete;
@@ -46,6 +53,13 @@ class Background {
 
  private:
   void run() {
+    llvm::MayBeLeft::obey(leaving_);
+    compile_all();
+    leaving_.state = llvm::Leaving::over;
+    leaving_.state.notify_all();
+  }
+
+  void compile_all() {
     std::unique_lock lock(mutex_);
     for (;;) {
       more_.wait(lock, [this] { return ending_ || !work_.empty(); });
@@ -62,6 +76,7 @@ class Background {
   std::condition_variable more_;
   std::deque<std::function<void()>> work_;
   bool ending_ = false;
+  llvm::Leaving leaving_;
   const pid_t made_by_ = getpid();
   std::thread thread_;
 };

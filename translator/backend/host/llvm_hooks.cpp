@@ -1,12 +1,13 @@
-#include "translator/backend/host/llvm_statics.hpp"
+#include "translator/backend/host/llvm_hooks.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstring>
 
@@ -22,6 +23,37 @@ constexpr std::uint32_t kCall = R_AARCH64_JUMP_SLOT, kAddress = R_AARCH64_GLOB_D
 
 /// In the place of __cxa_atexit: says that the destructor is registered.
 int register_nothing(void (*)(void*), void*, void*) { return 0; }
+
+thread_local Leaving* t_leaving = nullptr;
+thread_local bool t_inside = false;
+
+void stand_still_if_asked() {
+  if (!t_inside || !t_leaving->asked.load(std::memory_order_relaxed)) return;
+  // Signals are for the threads that go on.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  t_leaving->state = Leaving::left;
+  t_leaving->state.notify_all();
+  for (;;) pause();
+}
+
+void* move_memory(void* to, const void* from, std::size_t bytes) {
+  stand_still_if_asked();
+  return std::memmove(to, from, bytes);
+}
+
+void* fill_memory(void* to, int with, std::size_t bytes) {
+  stand_still_if_asked();
+  return std::memset(to, with, bytes);
+}
+
+void* hook_of(const char* name) {
+  const auto is = [name](const char* other) { return std::strcmp(name, other) == 0; };
+  if (is("__cxa_atexit")) return reinterpret_cast<void*>(&register_nothing);
+  if (is("memmove")) return reinterpret_cast<void*>(&move_memory);
+  return is("memset") ? reinterpret_cast<void*>(&fill_memory) : nullptr;
+}
 
 /// The relocations of a library, as its dynamic section has them.
 struct Relocations {
@@ -52,7 +84,11 @@ void set_pointer(ElfW(Addr) at, void* to) {
 
 }  // namespace
 
-void keep_static_objects(void* library) {
+MayBeLeft::MayBeLeft() { t_inside = t_leaving != nullptr; }
+MayBeLeft::~MayBeLeft() { t_inside = false; }
+void MayBeLeft::obey(Leaving& leaving) { t_leaving = &leaving; }
+
+void hook(void* library) {
   link_map* map = nullptr;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map) return;
   const Relocations all(*map);
@@ -63,8 +99,7 @@ void keep_static_objects(void* library) {
       const auto kind = static_cast<std::uint32_t>(ELF64_R_TYPE(each.r_info));
       if (kind != kCall && kind != kAddress) continue;
       const char* name = all.names + all.symbols[ELF64_R_SYM(each.r_info)].st_name;
-      if (std::strcmp(name, "__cxa_atexit") == 0)
-        set_pointer(map->l_addr + each.r_offset, reinterpret_cast<void*>(&register_nothing));
+      if (void* own = hook_of(name)) set_pointer(map->l_addr + each.r_offset, own);
     }
 }
 
