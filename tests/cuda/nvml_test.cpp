@@ -10,6 +10,10 @@ namespace ptx2spv::test {
 namespace {
 
 constexpr const char* kTwo = "PTX2SPV_DEVICES=swiftshader,swiftshader";
+/// The last one's bus has a letter.
+constexpr const char* kTen =
+    "PTX2SPV_DEVICES=swiftshader,swiftshader,swiftshader,swiftshader,swiftshader,"
+    "swiftshader,swiftshader,swiftshader,swiftshader,swiftshader";
 
 std::string asks(const std::vector<std::string>& arguments, int code = 0) {
   const ProcessResult result = execute(arguments, {kTwo});
@@ -34,6 +38,8 @@ TEST(NvidiaSmi, AnswersQueries) {
   EXPECT_EQ(asks({"--as=t4", "nvidia-smi", "--query-gpu=memory.total,utilization.gpu",
                   "--format=csv,noheader,nounits"}),
             "15360, [N/A]\n15360, [N/A]\n");
+  EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=pci.bus_id", "--format=csv,noheader"}),
+            "00000000:01:00.0\n00000000:02:00.0\n");
   EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=nonsense", "--format=csv"}, 2),
             "Field \"nonsense\" is not a valid field to query.\n");
   EXPECT_EQ(asks({"nvidia-smi", "--nonsense"}, 2), "");
@@ -43,7 +49,7 @@ TEST(NvidiaSmi, AnswersQueries) {
 TEST(ManagementLibrary, AnswersAndLeavesDevicesAlone) {
   if (run_process({"/usr/bin/env", "python3", "-c", "import ctypes"}).exit_code)
     GTEST_SKIP() << "python3 is not installed";
-  const ProcessResult result = execute({"python3", kHere + "driver/nvml.py"}, {kTwo});
+  const ProcessResult result = execute({"python3", kHere + "driver/nvml.py"}, {kTen});
   EXPECT_EQ(result.out, "good\n") << result.error;
 }
 

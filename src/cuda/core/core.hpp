@@ -47,8 +47,10 @@ std::string device_name(const DeviceObject& device);
 /// Those that a cooperative launch can have at once.
 int resident_multiprocessors(const DeviceObject& device);
 std::uint64_t total_memory(const DeviceObject& device);
-/// "0000:00:00.0" with the ordinal as the bus: unique, as programs want it.
+/// "0000:0A:00.0" with the ordinal as the bus: unique, as programs want it.
 std::string pci_bus_id(const DeviceObject& device);
+/// In either case, and with the domain in four digits, in eight, or without it.
+bool has_bus_id(const DeviceObject& device, const std::string& text);
 
 CUresult create_context(DeviceObject& device, unsigned flags, std::shared_ptr<ContextObject>& made);
 CUresult retain_primary(DeviceObject& device, ContextObject*& context);

@@ -1,5 +1,6 @@
 // Which devices a CUDA program sees, and what is said of them.
 #include <pthread.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -339,7 +340,14 @@ std::uint64_t total_memory(const DeviceObject& device) {
 }
 
 std::string pci_bus_id(const DeviceObject& device) {
-  return fmt::format("0000:{:02x}:00.0", device.ordinal + 1);
+  return fmt::format("0000:{:02X}:00.0", device.ordinal + 1);
+}
+
+bool has_bus_id(const DeviceObject& device, const std::string& text) {
+  const std::string id = "0000" + pci_bus_id(device);
+  for (const std::size_t start : {0, 4, 9})
+    if (::strcasecmp(id.c_str() + start, text.c_str()) == 0) return true;
+  return false;
 }
 
 namespace {

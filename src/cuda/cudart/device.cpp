@@ -288,8 +288,7 @@ CUresult cudaDeviceGetByPCIBusId(int* ordinal, const char* text) {
   if (!ordinal || !text) return keep(eInvalidValue);
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   for (int i = 0; i < device_count(); ++i) {
-    const std::string id = pci_bus_id(*device_at(i));
-    if (id == text || id.substr(5) == text) {
+    if (has_bus_id(*device_at(i), text)) {
       *ordinal = i;
       return eSuccess;
     }

@@ -146,8 +146,7 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* text) {
   if (!ordinal || !text) return eInvalidValue;
   if (!initialized()) return why_not_initialized();
   for (int i = 0; i < device_count(); ++i) {
-    const std::string id = pci_bus_id(*device_at(i));
-    if (id != text && id.substr(5) != text) continue;
+    if (!has_bus_id(*device_at(i), text)) continue;
     *ordinal = i;
     return eSuccess;
   }

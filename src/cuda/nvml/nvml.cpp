@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -18,34 +19,24 @@ namespace ptx2spv::cuda {
 
 namespace {
 
-enum Return : int {
-  success = 0,
-  uninitialized = 1,
-  invalid_argument = 2,
-  not_supported_here = 3,
-  not_found = 6,
-  insufficient_size = 7,
-  unknown = 999,
-};
+#define PTX2SPV_NVML_RETURNS(X)                \
+  X(success, 0, "Success")                     \
+  X(uninitialized, 1, "Uninitialized")         \
+  X(invalid_argument, 2, "Invalid Argument")   \
+  X(not_supported_here, 3, "Not Supported")    \
+  X(not_found, 6, "Not Found")                 \
+  X(insufficient_size, 7, "Insufficient Size") \
+  X(unknown, 999, "Unknown Error")
 
-struct ReturnRow {
-  int code;
-  const char* text;
-};
-constexpr ReturnRow kReturns[] = {
-    {success, "Success"},
-    {uninitialized, "Uninitialized"},
-    {invalid_argument, "Invalid Argument"},
-    {not_supported_here, "Not Supported"},
-    {not_found, "Not Found"},
-    {insufficient_size, "Insufficient Size"},
-    {unknown, "Unknown Error"},
+enum Return : int {
+#define PTX2SPV_CODE(name, code, text) name = code,
+  PTX2SPV_NVML_RETURNS(PTX2SPV_CODE)
+#undef PTX2SPV_CODE
 };
 
 /// The driver of CUDA 13.0, which the libraries stand for.
 constexpr const char* kDriver = "580.00.00";
 constexpr const char* kLibrary = "13.580.00.00";
-constexpr int kCuda = 13000;
 
 std::atomic<int> g_users{0};
 
@@ -56,11 +47,18 @@ struct Memory2 {
   unsigned version;
   unsigned long long total, reserved, free, used;
 };
+/// What all versions have; programs built for the older ones have room for that and no more.
 struct PciInfo {
   char legacy[16];
   unsigned domain, bus, device, device_id, subsystem_id;
+};
+struct PciInfo2 : PciInfo {
+  unsigned reserved[4];
+};
+struct PciInfo3 : PciInfo {
   char id[32];
 };
+static_assert(sizeof(PciInfo2) == 52 && sizeof(PciInfo3) == 68);
 
 int give(const std::string& text, char* out, unsigned bytes) {
   if (!out) return invalid_argument;
@@ -76,8 +74,6 @@ std::string uuid_of(const DeviceObject& device) {
         fmt::format("{}{:02x}", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", device.uuid[i]);
   return text;
 }
-
-std::string bus_of(const DeviceObject& device) { return "0000" + pci_bus_id(device); }
 
 /// Bytes that are free in the machine, for devices that use its memory.
 std::uint64_t available() {
@@ -139,17 +135,17 @@ int by_index(unsigned index, void** found) {
 
 int by_bus(const char* id, void** found) {
   const std::string text = id ? id : "";
-  return find(found, [&](const DeviceObject& each) {
-    return text == bus_of(each) || text == pci_bus_id(each);
-  });
+  return find(found, [&](const DeviceObject& each) { return has_bus_id(each, text); });
 }
 
-int pci_info(void* handle, PciInfo* info) {
+template <class Info>
+int pci_info(void* handle, Info* info) {
   if (!info) return invalid_argument;
   return with(handle, [&](const DeviceObject& device) {
     *info = {};
     std::snprintf(info->legacy, sizeof info->legacy, "%s", pci_bus_id(device).c_str());
-    std::snprintf(info->id, sizeof info->id, "%s", bus_of(device).c_str());
+    if constexpr (std::is_same_v<Info, PciInfo3>)
+      std::snprintf(info->id, sizeof info->id, "0000%s", info->legacy);
     info->bus = static_cast<unsigned>(device.ordinal + 1);
     return static_cast<int>(success);
   });
@@ -169,9 +165,13 @@ PTX2SPV_EXPORT int nvmlShutdown() {
 }
 
 PTX2SPV_EXPORT const char* nvmlErrorString(int code) {
-  for (const ReturnRow& each : kReturns)
-    if (each.code == code) return each.text;
-  return "Unknown Error";
+  switch (code) {
+#define PTX2SPV_TEXT(name, code, text) \
+  case name: return text;
+    PTX2SPV_NVML_RETURNS(PTX2SPV_TEXT)
+#undef PTX2SPV_TEXT
+    default: return "Unknown Error";
+  }
 }
 
 PTX2SPV_EXPORT int nvmlSystemGetDriverVersion(char* text, unsigned bytes) {
@@ -182,7 +182,7 @@ PTX2SPV_EXPORT int nvmlSystemGetNVMLVersion(char* text, unsigned bytes) {
 }
 PTX2SPV_EXPORT int nvmlSystemGetCudaDriverVersion(int* version) {
   if (!version) return invalid_argument;
-  *version = kCuda;
+  *version = kVersion;
   return success;
 }
 PTX2SPV_EXPORT int nvmlSystemGetCudaDriverVersion_v2(int* version) {
@@ -225,13 +225,13 @@ PTX2SPV_EXPORT int nvmlDeviceGetIndex(void* handle, unsigned* index) {
 PTX2SPV_EXPORT int nvmlDeviceGetMinorNumber(void* handle, unsigned* number) {
   return nvmlDeviceGetIndex(handle, number);
 }
-PTX2SPV_EXPORT int nvmlDeviceGetPciInfo(void* handle, PciInfo* info) {
+PTX2SPV_EXPORT int nvmlDeviceGetPciInfo(void* handle, PciInfo2* info) {
   return pci_info(handle, info);
 }
-PTX2SPV_EXPORT int nvmlDeviceGetPciInfo_v2(void* handle, PciInfo* info) {
+PTX2SPV_EXPORT int nvmlDeviceGetPciInfo_v2(void* handle, PciInfo2* info) {
   return pci_info(handle, info);
 }
-PTX2SPV_EXPORT int nvmlDeviceGetPciInfo_v3(void* handle, PciInfo* info) {
+PTX2SPV_EXPORT int nvmlDeviceGetPciInfo_v3(void* handle, PciInfo3* info) {
   return pci_info(handle, info);
 }
 PTX2SPV_EXPORT int nvmlDeviceGetMemoryInfo(void* handle, Memory* memory) {

@@ -6,13 +6,21 @@
 #include <string>
 #include <vector>
 
+struct PciInfo {
+  char legacy[16];
+  unsigned numbers[5];
+  char id[32];
+};
+
 extern "C" {
 int nvmlInit_v2();
 int nvmlSystemGetDriverVersion(char* text, unsigned bytes);
+int nvmlSystemGetCudaDriverVersion_v2(int* version);
 int nvmlDeviceGetCount_v2(unsigned* count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device);
 int nvmlDeviceGetName(void* device, char* text, unsigned bytes);
 int nvmlDeviceGetUUID(void* device, char* text, unsigned bytes);
+int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info);
 int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* total_free_used);
 int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor);
 }
@@ -40,8 +48,8 @@ std::vector<Gpu> gpus() {
     gpu.index = i;
     if (nvmlDeviceGetName(device, text, sizeof text) == 0) gpu.name = text;
     if (nvmlDeviceGetUUID(device, text, sizeof text) == 0) gpu.uuid = text;
-    std::snprintf(text, sizeof text, "00000000:%02X:00.0", i + 1);
-    gpu.bus = text;
+    PciInfo info{};
+    if (nvmlDeviceGetPciInfo_v3(device, &info) == 0) gpu.bus = info.id;
     int major = 0, minor = 0;
     nvmlDeviceGetCudaComputeCapability(device, &major, &minor);
     gpu.capability = std::to_string(major) + "." + std::to_string(minor);
@@ -134,8 +142,10 @@ int list() {
 int table() {
   const std::vector<Gpu> all = gpus();
   if (all.empty()) return std::puts("No devices were found"), 6;
-  std::printf("NVIDIA-SMI of ptx2spv    Driver Version: %s    CUDA Version: 13.0\n",
-              g_driver.c_str());
+  int version = 0;
+  nvmlSystemGetCudaDriverVersion_v2(&version);
+  std::printf("NVIDIA-SMI of ptx2spv    Driver Version: %s    CUDA Version: %d.%d\n",
+              g_driver.c_str(), version / 1000, version % 1000 / 10);
   for (const Gpu& gpu : all)
     std::printf("| %3u  %-36s | %s | %9s / %9s |\n", gpu.index, gpu.name.substr(0, 36).c_str(),
                 gpu.bus.c_str(), (std::to_string(gpu.memory[2] >> 20) + "MiB").c_str(),

@@ -1,17 +1,19 @@
 """Asks the management library, compares it with the driver's answers, and uses a device in a child."""
 import ctypes
 import os
+import struct
 
 nvml = ctypes.CDLL("libnvidia-ml.so.1")
 device, count = ctypes.c_void_p(), ctypes.c_uint()
 memory = (ctypes.c_ulonglong * 3)()
 text = ctypes.create_string_buffer(96)
+devices = os.environ["PTX2SPV_DEVICES"].count(",") + 1
 assert nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 1, "it is not initialised"
 assert nvml.nvmlInit_v2() == 0
-assert nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 and count.value == 2
-assert nvml.nvmlDeviceGetHandleByIndex_v2(2, ctypes.byref(device)) == 2
+assert nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)) == 0 and count.value == devices
+assert nvml.nvmlDeviceGetHandleByIndex_v2(devices, ctypes.byref(device)) == 2
 uuids = []
-for index in range(2):
+for index in range(devices):
     assert nvml.nvmlDeviceGetHandleByIndex_v2(index, ctypes.byref(device)) == 0
     assert nvml.nvmlDeviceGetUUID(device, text, 4) == 7, "the place is too small"
     assert nvml.nvmlDeviceGetUUID(device, text, len(text)) == 0
@@ -21,9 +23,22 @@ for index in range(2):
     assert other.value == device.value
     assert nvml.nvmlDeviceGetMemoryInfo(device, memory) == 0
     assert memory[0] == memory[1] + memory[2] and memory[1] > 0
+    bus = b"0000:%02X:00.0" % (index + 1)
+    for version, size in ("", 52), ("_v2", 52), ("_v3", 68):
+        info = ctypes.create_string_buffer(b"\xaa" * 96, 96)
+        assert nvml["nvmlDeviceGetPciInfo" + version](device, info) == 0
+        legacy, _, number, *_ = struct.unpack_from("16s5I", info)
+        assert legacy.rstrip(b"\0") == bus and number == index + 1
+        assert info.raw[size:] == b"\xaa" * (96 - size), "it writes past the struct"
+    assert info.raw[36:size].rstrip(b"\0") == b"0000" + bus
+    for spelt in bus, bus.lower(), b"0000" + bus.lower(), bus[5:]:
+        assert nvml.nvmlDeviceGetHandleByPciBusId_v2(spelt, ctypes.byref(other)) == 0
+        assert other.value == device.value
     assert nvml.nvmlDeviceGetUtilizationRates(device, text) == 3
 nvml.nvmlErrorString.restype = ctypes.c_char_p
 assert nvml.nvmlErrorString(3) == b"Not Supported"
+assert nvml.nvmlErrorString(12345) == b"Unknown Error"
+assert nvml.nvmlDeviceGetHandleByPciBusId_v2(b"0000:77:00.0", ctypes.byref(other)) == 6
 total = memory[0]
 assert nvml.nvmlShutdown() == 0
 assert nvml.nvmlShutdown() == 1
