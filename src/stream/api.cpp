@@ -152,7 +152,7 @@ bool Stream::idle() const {
   // Who has it for long runs a launch.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock) return false;
-  (void)state_->device.queue.flush();
+  (void)state_->device.queue.flush(state_->last_value);
   state_->retire();
   return state_->pending.empty();
 }

@@ -37,7 +37,7 @@ bool Event::done() const {
   std::lock_guard lock(state_->mutex);
   if (!state_->value) return false;
   Queue& queue = state_->device->queue;
-  (void)queue.flush();
+  (void)queue.flush(state_->value);
   return queue.reached(state_->value);
 }
 

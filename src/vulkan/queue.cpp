@@ -259,9 +259,10 @@ Status Queue::flush_locked(bool signal) {
   return recorded_ ? check(send_recorded(VK_NULL_HANDLE, signal), "QueueSubmit") : Status();
 }
 
-Status Queue::flush() {
+Status Queue::flush(std::uint64_t value) {
+  if (value <= sent_.load(std::memory_order_acquire)) return {};
   std::lock_guard lock(mutex_);
-  return flush_locked(false);
+  return value > sent_.load(std::memory_order_relaxed) ? flush_locked(false) : Status();
 }
 
 VkQueue Queue::share() {
@@ -330,6 +331,12 @@ void Queue::note_signal(std::uint64_t value) {
   while (!signals_.empty() && signals_.front() <= done) signals_.pop_front();
   signals_.push_back(value);
   signalled_.store(value, std::memory_order_release);
+}
+
+void Queue::note_completed(std::uint64_t value) {
+  std::uint64_t old = completed_.load(std::memory_order_relaxed);
+  while (old < value && !completed_.compare_exchange_weak(old, value, std::memory_order_release)) {
+  }
 }
 
 std::uint64_t Queue::signal_for(std::uint64_t value) {
@@ -436,9 +443,7 @@ Status Queue::wait(std::uint64_t value) {
       if (Status status = check(taken, "QueueSubmit"); !status) return status;
   }
   if (result != VK_SUCCESS) return give_up(result, "WaitSemaphores");
-  std::uint64_t old = completed_.load(std::memory_order_relaxed);
-  while (old < value && !completed_.compare_exchange_weak(old, value, std::memory_order_release)) {
-  }
+  note_completed(value);
   return {};
 }
 
@@ -451,9 +456,7 @@ bool Queue::reached(std::uint64_t value) {
   std::uint64_t now = 0;
   if (!check(device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &now), "wait"))
     return lost();
-  std::uint64_t old = completed_.load(std::memory_order_relaxed);
-  while (old < now && !completed_.compare_exchange_weak(old, now, std::memory_order_release)) {
-  }
+  note_completed(now);
   return now >= value;
 }
 

@@ -57,8 +57,8 @@ class Queue {
   Result<std::uint64_t> end(Recording&& recording, When when);
   /// Runs commands and waits for them.
   Status run(const std::function<void(VkCommandBuffer)>& record);
-  /// Submits what was recorded.
-  Status flush();
+  /// Submits what was recorded where `value` is its end.
+  Status flush(std::uint64_t value);
   /// Others submit to the queue, too: nothing that was recorded stays behind.
   VkQueue share();
 
@@ -116,6 +116,7 @@ class Queue {
   VkResult signal(std::uint64_t value);
   VkResult signal_sent();  ///< the same for all that was submitted; the caller has the lock
   void note_signal(std::uint64_t value);  ///< the caller has the lock
+  void note_completed(std::uint64_t value);
   /// The value that the timeline has when it reaches `value`, which it may skip. The validation
   /// layer gives up waits for values that no submission signals.
   std::uint64_t signal_for(std::uint64_t value);
