@@ -56,14 +56,32 @@ CUresult describe(gl::Calls& calls, unsigned name, unsigned target, gl::Image& i
   return code == eOperatingSystem ? eInvalidValue : code;
 }
 
-CUresult publish(ContextObject& context, gl::Calls& calls, std::shared_ptr<GraphicsObject> object,
-                 CUgraphicsResource* made) {
+CUresult publish(ContextObject& context, gl::Calls& calls,
+                 const std::shared_ptr<GraphicsObject>& object, CUgraphicsResource* made) {
   object->context = &context;
   object->mark = calls.mark();
   if (!calls.knows(object->mark)) return fail(eUnknown, "OpenGL makes no sampler");
   *made = object.get();
-  resources().all[*made] = std::move(object);
+  resources().all[*made] = object;
   return eSuccess;
+}
+
+/// `look(calls, object)` asks OpenGL for the object's size or format.
+template <class Look>
+CUresult register_object(ContextObject& context, CUgraphicsResource* made, unsigned name,
+                         unsigned flags, Look&& look) {
+  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+  std::lock_guard lock(resources().mutex);
+  std::optional<gl::Calls> calls;
+  if (CUresult code = begin(calls); code != eSuccess) return code;
+  const auto object = std::make_shared<GraphicsObject>();
+  object->name = name;
+  object->flags = flags;
+  CUresult code = look(*calls, *object);
+  if (code == eSuccess) code = make_copy(context, *calls, *object);
+  if (code == eSuccess) code = publish(context, *calls, object, made);
+  if (code != eSuccess) drop(&*calls, *object, "not registered");
+  return code;
 }
 
 /// False: the program gave it other memory in OpenGL since it was registered.
@@ -116,18 +134,11 @@ CUresult finish(StreamObject& stream) {
 
 CUresult register_buffer(ContextObject& context, CUgraphicsResource* made, unsigned name,
                          unsigned flags) {
-  if (!made || !name || flags > kWriteDiscard)
-    return fail(eInvalidValue, "no such flags of a buffer");
-  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-  std::lock_guard lock(resources().mutex);
-  std::optional<gl::Calls> calls;
-  if (CUresult code = begin(calls); code != eSuccess) return code;
-  auto object = std::make_shared<GraphicsObject>();
-  object->name = name;
-  object->flags = flags;
-  CUresult code = gl_code(calls->buffer_bytes(name, object->bytes));
-  if (code == eSuccess) code = make_copy(context, *calls, *object);
-  return code == eSuccess ? publish(context, *calls, std::move(object), made) : code;
+  if (!made || flags > kWriteDiscard) return fail(eInvalidValue, "no such flags of a buffer");
+  if (!name) return fail(eInvalidValue, "OpenGL has no buffer 0");
+  return register_object(context, made, name, flags, [&](gl::Calls& calls, GraphicsObject& object) {
+    return gl_code(calls.buffer_bytes(name, object.bytes));
+  });
 }
 
 CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsigned name,
@@ -136,20 +147,12 @@ CUresult register_image(ContextObject& context, CUgraphicsResource* made, unsign
   if (!made || (flags & ~kKnown)) return fail(eInvalidValue, "no such flags of an image");
   if (!name || !gl::takes_target(target))
     return fail(eInvalidValue, fmt::format("CUDA takes no OpenGL image of target {:#06x}", target));
-  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-  std::lock_guard lock(resources().mutex);
-  std::optional<gl::Calls> calls;
-  if (CUresult code = begin(calls); code != eSuccess) return code;
-  auto object = std::make_shared<GraphicsObject>();
-  object->name = name;
-  object->flags = flags;
-  CUresult code = describe(*calls, name, target, object->image);
-  if (code == eSuccess && (flags & kGather) && object->image.deep())
-    code = fail(eInvalidValue, "gathers are of two dimensions");
-  if (code == eSuccess) code = make_copy(context, *calls, *object);
-  if (code == eSuccess) return publish(context, *calls, std::move(object), made);
-  drop(&*calls, *object, "not registered");
-  return code;
+  return register_object(context, made, name, flags, [&](gl::Calls& calls, GraphicsObject& object) {
+    const CUresult code = describe(calls, name, target, object.image);
+    return code == eSuccess && (flags & kGather) && object.image.deep()
+               ? fail(eInvalidValue, "gathers are of two dimensions")
+               : code;
+  });
 }
 
 CUresult unregister(ContextObject& context, CUgraphicsResource resource) {
