@@ -193,6 +193,12 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
                           "try: os.execlp('ld.nowhere', 'ld.nowhere', '-lcudart_static')\n"
                           "except FileNotFoundError: print('absent', end='')"}),
             "absent");
+  // A list of arguments that ends at once; what is behind it is none of them.
+  EXPECT_EQ(record.given({"python3", "-c",
+                          "import ctypes\n"
+                          "ctypes.CDLL(None).execl(b'/bin/true', None, *[8] * 8)\n"
+                          "print('failed', end='')"}),
+            "");
 }
 
 // As execvp() has it: no PATH, a folder of it that is the current one, a script without #!.

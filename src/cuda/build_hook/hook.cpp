@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <alloca.h>
+#include <atomic>
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
@@ -23,11 +24,6 @@ char g_ptxexec[PATH_MAX];
 using ptx2spv::cuda::is_clang;
 using ptx2spv::cuda::is_linker;
 using Arguments = char* const*;
-
-__attribute__((constructor)) void remember_ptxexec() {
-  const char* path = std::getenv("PTX2SPV_BUILD");
-  if (path) std::snprintf(g_ptxexec, sizeof g_ptxexec, "%s", path);
-}
 
 const char* base_of(const char* path) {
   const char* slash = std::strrchr(path, '/');
@@ -77,14 +73,36 @@ void wrap(const char* path, Arguments argv, char** wrapped) {
   std::memcpy(wrapped + 3, argv, sizeof(char*) * static_cast<std::size_t>(count(argv) + 1));
 }
 
+/// A function of the C library. Others' constructors may start programs before ours has run.
 template <typename Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+class Next {
+ public:
+  constexpr explicit Next(const char* name) : name_(name) {}
+  Function* get() {
+    Function* found = found_.load(std::memory_order_relaxed);
+    if (!found)
+      found_.store(found = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_)),
+                   std::memory_order_relaxed);
+    return found;
+  }
+
+ private:
+  const char* name_;
+  std::atomic<Function*> found_{nullptr};
+};
+using Exec = int(const char*, Arguments, Arguments);
+using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                  Arguments, Arguments);
+constinit Next<Exec> g_execve{"execve"};
+constinit Next<Exec> g_execvpe{"execvpe"};
+constinit Next<Spawn> g_spawn{"posix_spawn"};
+constinit Next<Spawn> g_spawnp{"posix_spawnp"};
+
+__attribute__((constructor)) void begin() {
+  const char* path = std::getenv("PTX2SPV_BUILD");
+  if (path) std::snprintf(g_ptxexec, sizeof g_ptxexec, "%s", path);
+  (void)g_execve.get(), (void)g_execvpe.get(), (void)g_spawn.get(), (void)g_spawnp.get();
 }
-const auto g_execve = next<decltype(execve)>("execve");
-const auto g_execvpe = next<decltype(execvpe)>("execvpe");
-const auto g_spawn = next<decltype(posix_spawn)>("posix_spawn");
-const auto g_spawnp = next<decltype(posix_spawnp)>("posix_spawnp");
 
 /// Starts `path`, or ptxexec in front of it, by a function (path, argv, the rest...) of the C
 /// library.
@@ -99,11 +117,13 @@ int start(const char* path, Arguments argv, Start&& with) {
 }
 
 /// The arguments of execl and its like, the first one included, as an array of `number` and a null.
+/// The C library's headers promise a first one, which programs may not keep: read it as volatile.
 #define PTX2SPV_GATHER(first, argv)                                                                \
   std::va_list list;                                                                               \
   va_start(list, first);                                                                           \
-  int number = 1;                                                                                  \
-  while (va_arg(list, char*)) ++number;                                                            \
+  const char* volatile start_of_##argv = first;                                                    \
+  int number = start_of_##argv ? 1 : 0;                                                            \
+  while (number && va_arg(list, char*)) ++number;                                                  \
   va_end(list);                                                                                    \
   auto** argv = static_cast<char**>(alloca(sizeof(char*) * static_cast<std::size_t>(number + 1))); \
   va_start(list, first);                                                                           \
@@ -115,13 +135,13 @@ int start(const char* path, Arguments argv, Start&& with) {
 #define PTX2SPV_HOOK extern "C" __attribute__((visibility("default"))) int
 
 PTX2SPV_HOOK execve(const char* path, Arguments argv, Arguments envp) noexcept {
-  return start(path, argv, [&](const char* p, Arguments a) { return g_execve(p, a, envp); });
+  return start(path, argv, [&](const char* p, Arguments a) { return g_execve.get()(p, a, envp); });
 }
 PTX2SPV_HOOK execv(const char* path, Arguments argv) noexcept {
   return execve(path, argv, environ);
 }
 PTX2SPV_HOOK execvpe(const char* file, Arguments argv, Arguments envp) noexcept {
-  return start(file, argv, [&](const char* p, Arguments a) { return g_execvpe(p, a, envp); });
+  return start(file, argv, [&](const char* p, Arguments a) { return g_execvpe.get()(p, a, envp); });
 }
 PTX2SPV_HOOK execvp(const char* file, Arguments argv) noexcept {
   return execvpe(file, argv, environ);
@@ -145,12 +165,12 @@ PTX2SPV_HOOK execle(const char* path, const char* first, ...) noexcept {
 PTX2SPV_HOOK posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
                          const posix_spawnattr_t* attributes, Arguments argv, Arguments envp) {
   return start(path, argv, [&](const char* p, Arguments a) {
-    return g_spawn(pid, p, actions, attributes, a, envp);
+    return g_spawn.get()(pid, p, actions, attributes, a, envp);
   });
 }
 PTX2SPV_HOOK posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                           const posix_spawnattr_t* attributes, Arguments argv, Arguments envp) {
   return start(file, argv, [&](const char* p, Arguments a) {
-    return g_spawnp(pid, p, actions, attributes, a, envp);
+    return g_spawnp.get()(pid, p, actions, attributes, a, envp);
   });
 }
