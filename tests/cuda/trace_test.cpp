@@ -49,6 +49,9 @@ TEST(PtxexecTrace, CallsOfTheDriverInterface) {
   EXPECT_EQ(call["args"]["arguments"], "(0)");
   EXPECT_EQ(call["args"]["result"], "CUDA_SUCCESS");
   EXPECT_GT(call["dur"].get<double>(), 0);
+  const json refused = events_named(events, "cuStreamBeginCapture_ptsz");
+  ASSERT_EQ(refused.size(), 2u) << events;
+  EXPECT_EQ(refused[0]["args"]["result"], "CUDA_ERROR_NOT_SUPPORTED");
 }
 
 TEST(PtxexecTrace, CallsKernelsAndRanges) {
@@ -87,9 +90,9 @@ TEST(PtxexecTrace, CallsKernelsAndRanges) {
     if (each["cat"] == "nvtx") order.push_back(phase + " " + each["name"].get<std::string>());
     if (each["name"] == "cudaMemcpy") order.push_back("copy");
   }
-  EXPECT_EQ(order,
-            (std::vector<std::string>{"B outer \"range\"", "i mark", "b across threads", "copy",
-                                      "B registered", "E ", "e across threads", "E "}));
+  EXPECT_EQ(order, (std::vector<std::string>{"B outer \"range\"", "i mark \u00ff",
+                                             "b across threads", "copy", "B registered", "E ",
+                                             "e across threads", "i ", "E "}));
   EXPECT_EQ(events_named(events, "across threads")[0]["id"],
             events_named(events, "across threads")[1]["id"]);
   double last = 0;

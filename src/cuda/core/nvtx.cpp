@@ -1,9 +1,10 @@
 // The other end of NVTX: a program's ranges and marks enter the trace. NVTX's headers, which are
 // compiled into the program, open the library of NVTX_INJECTION64_PATH, call the function at this
 // file's end and let it fill their tables of functions.
-#include <atomic>
+#include <map>
 #include <mutex>
-#include <set>
+#include <optional>
+#include <string>
 
 #include "src/cuda/core/trace.hpp"
 
@@ -32,12 +33,45 @@ std::string narrow(const wchar_t* text) {
 
 std::string text_of(const char* text) { return text ? text : ""; }
 
-/// A registered string is the address of a text that is kept.
-const std::string* keep(std::string text) {
+/// Texts of the program by numbers from 1 on, which it may give back as anything.
+class Names {
+ public:
+  std::uint64_t add(std::string text) {
+    std::lock_guard lock(mutex_);
+    texts_.emplace(++last_, std::move(text));
+    return last_;
+  }
+  /// Nothing: no text has the number.
+  std::optional<std::string> find(std::uint64_t number, bool take) {
+    std::lock_guard lock(mutex_);
+    const auto found = texts_.find(number);
+    if (found == texts_.end()) return std::nullopt;
+    return take ? std::move(texts_.extract(found).mapped()) : found->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t last_ = 0;
+  std::map<std::uint64_t, std::string> texts_;
+};
+/// They outlive whoever ends a range when the process ends.
+Names& registered() {
+  static auto* names = new Names;
+  return *names;
+}
+Names& ranges() {
+  static auto* names = new Names;
+  return *names;
+}
+
+/// The number of a text, as a pointer; the same text has the same one.
+const void* keep(const std::string& text) {
   static std::mutex mutex;
-  static auto* texts = new std::set<std::string>;
+  static auto* numbers = new std::map<std::string, std::uint64_t>;
   std::lock_guard lock(mutex);
-  return &*texts->insert(std::move(text)).first;
+  const auto [at, is_new] = numbers->try_emplace(text);
+  if (is_new) at->second = registered().add(text);
+  return reinterpret_cast<const void*>(at->second);
 }
 
 std::string message_of(const Attributes* event) {
@@ -45,7 +79,10 @@ std::string message_of(const Attributes* event) {
   switch (event->message_type) {
     case kAscii: return static_cast<const char*>(event->message);
     case kUnicode: return narrow(static_cast<const wchar_t*>(event->message));
-    case kRegistered: return *static_cast<const std::string*>(event->message);
+    case kRegistered:
+      return registered()
+          .find(reinterpret_cast<std::uintptr_t>(event->message), false)
+          .value_or("");
     default: return "";
   }
 }
@@ -67,17 +104,13 @@ int pop() {
 }
 /// Ranges that one thread begins and another ends: events by a number. Both have the name.
 std::uint64_t start(const std::string& text) {
-  const std::string* name = keep(text);
-  static std::atomic<std::uint32_t> count{0};
-  const std::uint64_t id = (reinterpret_cast<std::uintptr_t>(name) & 0xffffffffffff) |
-                           (std::uint64_t{++count & 0xffffu} << 48);
-  trace_event(*name, kCategory, 'b', trace_clock(), fmt::format(",\"id\":\"{:#x}\"", id));
+  const std::uint64_t id = ranges().add(text);
+  trace_event(text, kCategory, 'b', trace_clock(), fmt::format(",\"id\":\"{:#x}\"", id));
   return id;
 }
 void end(std::uint64_t id) {
-  const auto* name = reinterpret_cast<const std::string*>(id & 0xffffffffffff);
-  if (!name) return;
-  trace_event(*name, kCategory, 'e', trace_clock(), fmt::format(",\"id\":\"{:#x}\"", id));
+  if (const auto text = ranges().find(id, true))
+    trace_event(*text, kCategory, 'e', trace_clock(), fmt::format(",\"id\":\"{:#x}\"", id));
 }
 
 // Functions by their numbers in NVTX's tables; a domain is not told apart.

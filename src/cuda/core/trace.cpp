@@ -8,13 +8,14 @@
 #include <cstring>
 #include <ctime>
 
+#include "ptx2spv/text.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
 
 namespace {
 
-thread_local std::string t_notes;
+thread_local TraceNotes t_notes;
 
 /// All processes of a program append to one file, each event by one call.
 int trace_file() {
@@ -38,47 +39,39 @@ double trace_clock() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      (out += '\\') += c;
-    else if (static_cast<unsigned char>(c) < 0x20)
-      out += fmt::format("\\u{:04x}", c);
-    else
-      out += c;
-  }
-  return out + '"';
-}
-
 void trace_event(std::string_view name, std::string_view category, char phase, double at,
                  const std::string& more) {
   const std::string line = fmt::format(
       "{{\"name\":{},\"cat\":\"{}\",\"ph\":\"{}\",\"ts\":{:.3f},\"pid\":{},\"tid\":{}{}}},\n",
-      quoted(name), category, phase, at, ::getpid(), ::syscall(SYS_gettid), more);
+      json_quote(name), category, phase, at, ::getpid(), ::syscall(SYS_gettid), more);
   if (write(trace_file(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     say_once("the trace cannot be written");
 }
 
 void trace_note(std::string_view key, std::string_view text) {
-  if (tracing()) t_notes += fmt::format(",{}:{}", quoted(key), quoted(text));
+  if (!tracing()) return;
+  std::string& known = t_notes[std::string(key)];
+  (known += known.empty() ? "" : "; ") += text;
 }
 
-std::string exchange_trace_notes(std::string notes) {
+TraceNotes exchange_trace_notes(TraceNotes notes) {
   t_notes.swap(notes);
   return notes;
 }
 
 void trace_end_of_call(const char* name, Api which, double begin, const std::string& arguments,
-                       CUresult result, std::string notes) {
+                       CUresult result, const TraceNotes& notes) {
   const double end = trace_clock();
   const bool runtime = which == Api::runtime;
   const ErrorRow* row = find_error(result);
   std::string_view named = row ? (runtime ? row->runtime : row->driver) : "";
   const std::string text = named.empty() ? std::to_string(result) : std::string(named);
+  std::string more;
+  for (const auto& [key, said] : notes)
+    more += fmt::format(",{}:{}", json_quote(key), json_quote(said));
   trace_event(name, runtime ? "runtime" : "driver", 'X', begin,
               fmt::format(",\"dur\":{:.3f},\"args\":{{\"arguments\":{},\"result\":{}{}}}",
-                          end - begin, quoted("(" + arguments + ")"), quoted(text), notes));
+                          end - begin, json_quote("(" + arguments + ")"), json_quote(text), more));
 }
 
 }  // namespace ptx2spv::cuda

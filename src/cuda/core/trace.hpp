@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,19 +20,18 @@ bool tracing();
 /// Microseconds of a clock that all processes share.
 double trace_clock();
 
-std::string quoted(std::string_view text);
-
 /// Writes an event of the calling thread: `phase` as the format has it, `more` its other members.
 void trace_event(std::string_view name, std::string_view category, char phase, double at,
                  const std::string& more = {});
 
-/// Says more about the call that the calling thread is in.
+using TraceNotes = std::map<std::string, std::string>;
+/// Says more about the call that the calling thread is in; what has one key becomes one text.
 void trace_note(std::string_view key, std::string_view text);
 /// Makes room for the notes of a call, and gives those of it.
-std::string exchange_trace_notes(std::string notes);
+TraceNotes exchange_trace_notes(TraceNotes notes);
 
 void trace_end_of_call(const char* name, Api which, double begin, const std::string& arguments,
-                       CUresult result, std::string notes);
+                       CUresult result, const TraceNotes& notes);
 
 template <class T>
 std::string trace_text(const T& value) {
@@ -55,7 +55,7 @@ CUresult trace_call(const char* name, Api which, const Arguments& arguments, F&&
   std::apply(
       [&](const auto&... each) { ((text += (text.empty() ? "" : ", ") + trace_text(each)), ...); },
       arguments);
-  std::string outer = exchange_trace_notes({});
+  TraceNotes outer = exchange_trace_notes({});
   const double begin = trace_clock();
   const CUresult result = function();
   trace_end_of_call(name, which, begin, text, result, exchange_trace_notes(std::move(outer)));

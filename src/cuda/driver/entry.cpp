@@ -66,6 +66,9 @@ struct Row {
 #define PTX2SPV_PER_THREAD_ptsz(name) PTX2SPV_ADDRESS(name##_ptsz)
 #define PTX2SPV_PER_THREAD_ptds(name) PTX2SPV_ADDRESS(name##_ptds)
 
+#define PTX2SPV_REFUSED_none(name) PTX2SPV_ADDRESS(traced_##name)
+#define PTX2SPV_REFUSED_ptsz(name) PTX2SPV_ADDRESS(traced_##name##_ptsz)
+
 /// By base name, and of one name by version.
 const std::vector<Row>& rows() {
   static const auto* all = [] {
@@ -73,7 +76,7 @@ const std::vector<Row>& rows() {
 #define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) \
   {#base, since, true, PTX2SPV_ADDRESS(traced_##name), PTX2SPV_PER_THREAD_##variant(name)},
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
-  {#base, since, false, PTX2SPV_ADDRESS(traced_##name), PTX2SPV_PER_THREAD_##variant(name)},
+  {#base, since, false, PTX2SPV_ADDRESS(traced_##name), PTX2SPV_REFUSED_##variant(name)},
 #include "src/cuda/driver/functions.def"
 #undef PTX2SPV_DRIVER_FUNCTION
 #undef PTX2SPV_DRIVER_MISSING

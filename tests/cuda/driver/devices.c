@@ -28,6 +28,11 @@ int main(int argc, char** argv) {
   OK(cuInit(0));
   OK(cuDeviceGetCount(&count));
   if (failures || argc < 2) return 1;
+  /* A function that is refused, in its variant for per-thread streams. */
+  void* refused = NULL;
+  int found = 0;
+  OK(cuGetProcAddress_v2("cuStreamBeginCapture", &refused, 10000, 2, &found));
+  FAILS(801, ((CUresult(*)(void))refused)());
   TRUE(count == atoi(argv[1]) && count <= 8);
   if (!failures) check_uuids(count, argv + 2, argc - 2);
   for (int i = 0; i < count && !failures; ++i) {

@@ -7,7 +7,7 @@ __global__ void seven(int* out) { *out = 7; }
 
 int main() {
   nvtxRangePushA("outer \"range\"");
-  nvtxMarkA("mark");
+  nvtxMarkA("mark \xff");
   const nvtxRangeId_t range = nvtxRangeStartA("across threads");
   int *memory = nullptr, host = 0;
   cudaMalloc(&memory, 4);
@@ -23,6 +23,12 @@ int main() {
   nvtxDomainRangePushEx(domain, &event);
   nvtxDomainRangePop(domain);
   nvtxRangeEnd(range);
+  // What NVTX did not give is no range and no text.
+  nvtxRangeEnd(range);
+  nvtxRangeEnd(0);
+  nvtxRangeEnd(0xdeadbeefdeadbeef);
+  event.message.registered = reinterpret_cast<nvtxStringHandle_t>(0xdeadbeef);
+  nvtxDomainMarkEx(domain, &event);
   nvtxRangePop();
   std::printf("%d\n", host);
   return host != 7;
