@@ -43,6 +43,12 @@ class BoundTexture {
     gl_.BindTexture(target, name);
   }
   ~BoundTexture() { gl_.BindTexture(target_, static_cast<unsigned>(before_)); }
+  /// OpenGL's copies leave alone what a filter makes incomplete.
+  void sample_nearest() const {
+    constexpr Enum kMinFilter = 0x2801, kMagFilter = 0x2800;
+    constexpr int kNearest = 0x2600;
+    for (const Enum filter : {kMinFilter, kMagFilter}) gl_.TexParameteri(target_, filter, kNearest);
+  }
   BoundTexture(const BoundTexture&) = delete;
   BoundTexture& operator=(const BoundTexture&) = delete;
 

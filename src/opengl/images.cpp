@@ -77,11 +77,7 @@ class TextureBetween {
       : gl_(gl), image_(image) {
     gl_.GenTextures(1, &name_);
     bound_.emplace(gl, kTexture2D, name_);
-    constexpr Enum kMinFilter = 0x2801, kMagFilter = 0x2800;
-    constexpr int kNearest = 0x2600;
-    // Copies leave alone what is not complete.
-    gl_.TexParameteri(kTexture2D, kMinFilter, kNearest);
-    gl_.TexParameteri(kTexture2D, kMagFilter, kNearest);
+    bound_->sample_nearest();
     gl_.TexImage2D(kTexture2D, 0, static_cast<int>(image.format.internal),
                    static_cast<int>(image.width), static_cast<int>(image.height), 0,
                    image.format.external, image.format.type, texels);

@@ -70,10 +70,7 @@ Status Calls::import_image(const Exported& from, const Image& like, Imported& ma
     made.image.name = made.name;
     const Enum target = made.image.target;
     const BoundTexture bound(gl_, target, made.name);
-    constexpr Enum kMinFilter = 0x2801, kMagFilter = 0x2800;
-    constexpr int kNearest = 0x2600;
-    gl_.TexParameteri(target, kMinFilter, kNearest);
-    gl_.TexParameteri(target, kMagFilter, kNearest);
+    bound.sample_nearest();
     const auto levels = static_cast<int>(like.levels), width = static_cast<int>(like.width),
                height = static_cast<int>(like.height);
     if (target == kTexture3D || target == kTexture2DArray)

@@ -67,6 +67,28 @@ ArrayDesc desc_of(const opengl::Image& image) {
   return desc;
 }
 
+template <class State>
+std::shared_ptr<State> start(opengl::Calls& calls, const Device& device, unsigned name,
+                             gl::Access access) {
+  auto made = std::make_shared<State>();
+  made->device = device;
+  made->name = name;
+  made->access = access;
+  made->mark = calls.mark();
+  return made;
+}
+
+/// Unmaps `what` OpenGL has, which the copy was for.
+template <class What, class Copy>
+Status finish(SharedState& state, const What& what, const Copy& copy) {
+  std::optional<opengl::Calls> calls;
+  if (Status status = state.enter(calls, true); !status) return status;
+  if (Status status = state.device->synchronize(); !status) return status;
+  state.mapped = false;
+  if (state.access == gl::Access::read_only) return {};
+  return opengl::write_back(*calls, what, copy, state.sharing);
+}
+
 }  // namespace
 
 }  // namespace ptx2spv::runtime
@@ -81,12 +103,10 @@ Result<SharedImage> SharedImage::open(const Device& device, unsigned name, unsig
     return opengl::refuse(ErrorCode::invalid_argument, "no image has that name or target").error();
   std::optional<opengl::Calls> calls;
   if (Status status = opengl::Calls::begin(calls); !status) return status.error();
-  auto made = std::make_shared<SharedImageState>();
-  if (Status status = calls->describe(name, target, made->image); !status) return status.error();
-  made->device = device;
-  made->name = name;
-  made->access = access;
-  made->mark = calls->mark();
+  opengl::Image image;
+  if (Status status = calls->describe(name, target, image); !status) return status.error();
+  auto made = start<SharedImageState>(*calls, device, name, access);
+  made->image = image;
   auto array = opengl::make_array(*calls, device, made->image, desc_of(made->image), made->sharing);
   if (!array) return array.error();
   made->array = std::move(*array);
@@ -98,7 +118,9 @@ Result<Array> SharedImage::map() {
   if (Status status = state_->enter(calls, false); !status) return status.error();
   opengl::Image now;
   const opengl::Image& then = state_->image;
-  if (!calls->describe(state_->name, then.target, now) || now != then) return changed();
+  if (Status status = calls->describe(state_->name, then.target, now); !status)
+    return status.error();
+  if (now != then) return changed();
   if (state_->access != Access::write_discard)
     if (Status status = opengl::read_in(*calls, then, *state_->array, state_->sharing); !status)
       return status.error();
@@ -106,25 +128,14 @@ Result<Array> SharedImage::map() {
   return *state_->array;
 }
 
-Status SharedImage::unmap() {
-  std::optional<opengl::Calls> calls;
-  if (Status status = state_->enter(calls, true); !status) return status;
-  if (Status status = state_->device->synchronize(); !status) return status;
-  state_->mapped = false;
-  if (state_->access == Access::read_only) return {};
-  return opengl::write_back(*calls, state_->image, *state_->array, state_->sharing);
-}
+Status SharedImage::unmap() { return finish(*state_, state_->image, *state_->array); }
 
 Result<SharedBuffer> SharedBuffer::open(const Device& device, unsigned name, Access access) {
   std::optional<opengl::Calls> calls;
   if (Status status = opengl::Calls::begin(calls); !status) return status.error();
   std::size_t bytes = 0;
   if (Status status = calls->buffer_bytes(name, bytes); !status) return status.error();
-  auto made = std::make_shared<SharedBufferState>();
-  made->device = device;
-  made->name = name;
-  made->access = access;
-  made->mark = calls->mark();
+  auto made = start<SharedBufferState>(*calls, device, name, access);
   auto buffer = opengl::make_buffer(*calls, device, bytes, made->sharing);
   if (!buffer) return buffer.error();
   made->buffer = std::move(*buffer);
@@ -135,8 +146,8 @@ Result<Buffer> SharedBuffer::map() {
   std::optional<opengl::Calls> calls;
   if (Status status = state_->enter(calls, false); !status) return status.error();
   std::size_t bytes = 0;
-  if (!calls->buffer_bytes(state_->name, bytes) || bytes != state_->buffer->size())
-    return changed();
+  if (Status status = calls->buffer_bytes(state_->name, bytes); !status) return status.error();
+  if (bytes != state_->buffer->size()) return changed();
   if (state_->access != Access::write_discard)
     if (Status status = opengl::read_in(*calls, state_->name, *state_->buffer, state_->sharing);
         !status)
@@ -145,13 +156,6 @@ Result<Buffer> SharedBuffer::map() {
   return *state_->buffer;
 }
 
-Status SharedBuffer::unmap() {
-  std::optional<opengl::Calls> calls;
-  if (Status status = state_->enter(calls, true); !status) return status;
-  if (Status status = state_->device->synchronize(); !status) return status;
-  state_->mapped = false;
-  if (state_->access == Access::read_only) return {};
-  return opengl::write_back(*calls, state_->name, *state_->buffer, state_->sharing);
-}
+Status SharedBuffer::unmap() { return finish(*state_, state_->name, *state_->buffer); }
 
 }  // namespace ptx2spv::gl

@@ -6,8 +6,10 @@
 #include <shared_mutex>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "src/array/array.hpp"
+#include "src/array/buffer.hpp"
 #include "src/array/shared_memory.hpp"
 #include "src/options.hpp"
 
@@ -61,13 +63,14 @@ bool proven(Calls& calls, const Image& image, Array& array) {
 }
 
 /// The same. A shape is looked at once.
-bool shape_proven(Calls& calls, const Image& image, Array& array) {
+bool shape_proven(Calls& calls, const Device& device, const Image& image, Array& array) {
   static std::mutex mutex;
   static std::set<std::string> shapes;
   const std::lock_guard lock(mutex);
-  const std::string shape =
-      fmt::format("{} {:x} {:x} {}x{}x{} {}", calls.renderer(), image.target, image.format.internal,
-                  image.width, image.height, image.depth, image.levels);
+  const std::string shape = fmt::format(
+      "{} {:02x} {:02x} {:x} {:x} {}x{}x{} {}", calls.renderer(), fmt::join(device.info().uuid, ""),
+      fmt::join(runtime::driver_uuid(device), ""), image.target, image.format.internal, image.width,
+      image.height, image.depth, image.levels);
   if (!shapes.contains(shape) && !proven(calls, image, array)) return false;
   shapes.insert(shape);
   return true;
@@ -81,6 +84,11 @@ std::byte* rows_of(const runtime::ArrayState& array, const runtime::Level& level
                                                                    : nullptr;
 }
 
+void reset(Calls& calls, Sharing& sharing) {
+  if (sharing.imported.name) calls.release(sharing.imported);
+  sharing = {};
+}
+
 template <class T>
 bool describe(const T& made, Exported& described) {
   auto exported = vulkan::export_memory(made);
@@ -92,6 +100,7 @@ bool describe(const T& made, Exported& described) {
 
 Result<Buffer> make_buffer(Calls& calls, const Device& device, std::size_t bytes,
                            Sharing& sharing) {
+  reset(calls, sharing);
   const char* why = cannot_share(calls, device, nullptr);
   if (!why) {
     auto buffer = vulkan::create_exportable(device, bytes);
@@ -108,12 +117,12 @@ Result<Buffer> make_buffer(Calls& calls, const Device& device, std::size_t bytes
     }
   }
   sharing.why = why;
-  sharing.checked = device.state()->checks;
   return Buffer::create(device, bytes, BufferMemory::device);
 }
 
 Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
                          const ArrayDesc& desc, Sharing& sharing) {
+  reset(calls, sharing);
   const char* why = cannot_share(calls, device, &image);
   if (!why) {
     auto array = vulkan::create_exportable(device, desc);
@@ -122,7 +131,7 @@ Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
       why = "Vulkan exports no such image";
     } else if (!calls.import_image(from, image, sharing.imported)) {
       why = "OpenGL does not import its image";
-    } else if (!shape_proven(calls, sharing.imported.image, *array)) {
+    } else if (!shape_proven(calls, device, sharing.imported.image, *array)) {
       calls.release(sharing.imported);
       why = "OpenGL sees other texels in its image";
     } else {
@@ -130,14 +139,13 @@ Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
     }
   }
   sharing.why = why;
-  sharing.checked = device.state()->checks;
   return Array::create(device, desc);
 }
 
 Status read_in(Calls& calls, unsigned name, Buffer& copy, Sharing& sharing) {
   if (sharing.imported.name) return calls.copy_buffer(name, sharing.imported.name, copy.size());
   std::byte* mapped = copy.mapped();
-  if (mapped && !sharing.checked) return calls.read(name, mapped, copy.size());
+  if (mapped && !copy.state()->device->checks) return calls.read(name, mapped, copy.size());
   sharing.texels.resize(copy.size());
   if (Status status = calls.read(name, sharing.texels.data(), copy.size()); !status) return status;
   return copy.upload(0, sharing.texels);
@@ -156,7 +164,7 @@ Status write_back(Calls& calls, unsigned name, const Buffer& copy, Sharing& shar
 Status read_in(Calls& calls, const Image& image, Array& copy, Sharing& sharing) {
   if (sharing.imported.name && calls.copy_image(image, sharing.imported.image)) return {};
   for (unsigned level = 0; level < image.levels; ++level) {
-    if (!sharing.checked) {
+    if (!copy.state()->device->checks) {
       const std::shared_lock lock(copy.state()->device->residency);
       const runtime::Level& rows = copy.state()->levels[level];
       if (std::byte* to = rows_of(*copy.state(), rows)) {

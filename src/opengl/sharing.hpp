@@ -12,11 +12,10 @@ namespace ptx2spv::opengl {
 struct Sharing {
   Imported imported;              ///< zeros: nothing
   std::string why;                ///< it has nothing
-  bool checked = false;           ///< the runtime wants to see every write
   std::vector<std::byte> texels;  ///< on their way through the host
 };
 
-/// For a buffer of OpenGL's with so many bytes.
+/// For a buffer of OpenGL's with so many bytes. What was shared of an earlier copy is not any more.
 Result<Buffer> make_buffer(Calls& calls, const Device& device, std::size_t bytes, Sharing& sharing);
 Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
                          const ArrayDesc& desc, Sharing& sharing);
