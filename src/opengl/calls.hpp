@@ -175,8 +175,8 @@ class Calls {
   /// Of the device that draws, where the context tells.
   std::optional<Uuid> device_uuid();
 
-  const char* renderer();
-  Status finish();  ///< waits for all that the context was given
+  std::string driver();  ///< what draws, and its version
+  Status finish();       ///< waits for all that the context was given
   /// Why the context cannot have memory of this device and driver; null: it can.
   const char* cannot_import(const Uuid& device, const Uuid& driver);
   /// They take the descriptor. Where they fail, nothing is made.

@@ -5,9 +5,12 @@
 
 namespace ptx2spv::opengl {
 
-const char* Calls::renderer() {
-  const char* name = gl_.GetString(0x1f01);
-  return name ? name : "";
+std::string Calls::driver() {
+  constexpr Enum kRenderer = 0x1f01, kVersion = 0x1f02;
+  std::string text;
+  for (const Enum name : {kRenderer, kVersion})
+    if (const char* said = gl_.GetString(name)) (text += said) += ' ';
+  return text;
 }
 
 Status Calls::finish() {

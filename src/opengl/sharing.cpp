@@ -68,7 +68,7 @@ bool shape_proven(Calls& calls, const Device& device, const Image& image, Array&
   static std::set<std::string> shapes;
   const std::lock_guard lock(mutex);
   const std::string shape = fmt::format(
-      "{} {:02x} {:02x} {:x} {:x} {}x{}x{} {}", calls.renderer(), fmt::join(device.info().uuid, ""),
+      "{} {:02x} {:02x} {:x} {:x} {}x{}x{} {}", calls.driver(), fmt::join(device.info().uuid, ""),
       fmt::join(runtime::driver_uuid(device), ""), image.target, image.format.internal, image.width,
       image.height, image.depth, image.levels);
   if (!shapes.contains(shape) && !proven(calls, image, array)) return false;
@@ -84,11 +84,6 @@ std::byte* rows_of(const runtime::ArrayState& array, const runtime::Level& level
                                                                    : nullptr;
 }
 
-void reset(Calls& calls, Sharing& sharing) {
-  if (sharing.imported.name) calls.release(sharing.imported);
-  sharing = {};
-}
-
 template <class T>
 bool describe(const T& made, Exported& described) {
   auto exported = vulkan::export_memory(made);
@@ -96,50 +91,72 @@ bool describe(const T& made, Exported& described) {
   return static_cast<bool>(exported);
 }
 
+/// A copy in memory that OpenGL has, too; a plain one where that cannot be, and why.
+template <class Make, class Import, class Prove, class Plain>
+auto share(Calls& calls, Sharing& sharing, const char* why, Make&& make, Import&& import,
+           Prove&& prove, Plain&& plain) -> decltype(plain()) {
+  if (sharing.imported.name) calls.release(sharing.imported);
+  sharing = {};
+  if (!why) {
+    auto made = make();
+    Exported from;
+    if (!made || !describe(*made, from)) {
+      why = "Vulkan exports no such memory";
+    } else if (!import(from)) {
+      why = "OpenGL does not import its memory";
+    } else if (!prove(*made)) {
+      calls.release(sharing.imported);
+      why = "OpenGL sees other contents in its memory";
+    } else {
+      return made;
+    }
+  }
+  sharing.why = why;
+  return plain();
+}
+
+/// For each level `direct(level, rows, pitch)` where the host has its rows and `may_direct`, else
+/// `packed(level, texels)`.
+template <class Direct, class Packed>
+Status for_levels(const Image& image, const Array& copy, Sharing& sharing, bool may_direct,
+                  Direct&& direct, Packed&& packed) {
+  const runtime::ArrayState& array = *copy.state();
+  for (unsigned level = 0; level < image.levels; ++level) {
+    if (may_direct) {
+      const std::shared_lock lock(array.device->residency);
+      const runtime::Level& rows = array.levels[level];
+      if (std::byte* at = rows_of(array, rows)) {
+        if (Status status = direct(level, at, rows.row_pitch); !status) return status;
+        continue;
+      }
+    }
+    sharing.texels.resize(image.level_bytes(0));
+    const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
+    if (Status status = packed(level, texels); !status) return status;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Buffer> make_buffer(Calls& calls, const Device& device, std::size_t bytes,
                            Sharing& sharing) {
-  reset(calls, sharing);
-  const char* why = cannot_share(calls, device, nullptr);
-  if (!why) {
-    auto buffer = vulkan::create_exportable(device, bytes);
-    Exported from;
-    if (!buffer || !describe(*buffer, from)) {
-      why = "Vulkan exports no such memory";
-    } else if (!calls.import_buffer(from, bytes, sharing.imported)) {
-      why = "OpenGL does not import its memory";
-    } else if (!proven(calls, sharing.imported.name, *buffer)) {
-      calls.release(sharing.imported);
-      why = "OpenGL sees other bytes in its memory";
-    } else {
-      return buffer;
-    }
-  }
-  sharing.why = why;
-  return Buffer::create(device, bytes, BufferMemory::device);
+  return share(
+      calls, sharing, cannot_share(calls, device, nullptr),
+      [&] { return vulkan::create_exportable(device, bytes); },
+      [&](const Exported& from) { return calls.import_buffer(from, bytes, sharing.imported); },
+      [&](Buffer& made) { return proven(calls, sharing.imported.name, made); },
+      [&] { return Buffer::create(device, bytes, BufferMemory::device); });
 }
 
 Result<Array> make_array(Calls& calls, const Device& device, const Image& image,
                          const ArrayDesc& desc, Sharing& sharing) {
-  reset(calls, sharing);
-  const char* why = cannot_share(calls, device, &image);
-  if (!why) {
-    auto array = vulkan::create_exportable(device, desc);
-    Exported from;
-    if (!array || !describe(*array, from)) {
-      why = "Vulkan exports no such image";
-    } else if (!calls.import_image(from, image, sharing.imported)) {
-      why = "OpenGL does not import its image";
-    } else if (!shape_proven(calls, device, sharing.imported.image, *array)) {
-      calls.release(sharing.imported);
-      why = "OpenGL sees other texels in its image";
-    } else {
-      return array;
-    }
-  }
-  sharing.why = why;
-  return Array::create(device, desc);
+  return share(
+      calls, sharing, cannot_share(calls, device, &image),
+      [&] { return vulkan::create_exportable(device, desc); },
+      [&](const Exported& from) { return calls.import_image(from, image, sharing.imported); },
+      [&](Array& made) { return shape_proven(calls, device, sharing.imported.image, made); },
+      [&] { return Array::create(device, desc); });
 }
 
 Status read_in(Calls& calls, unsigned name, Buffer& copy, Sharing& sharing) {
@@ -163,40 +180,28 @@ Status write_back(Calls& calls, unsigned name, const Buffer& copy, Sharing& shar
 
 Status read_in(Calls& calls, const Image& image, Array& copy, Sharing& sharing) {
   if (sharing.imported.name && calls.copy_image(image, sharing.imported.image)) return {};
-  for (unsigned level = 0; level < image.levels; ++level) {
-    if (!copy.state()->device->checks) {
-      const std::shared_lock lock(copy.state()->device->residency);
-      const runtime::Level& rows = copy.state()->levels[level];
-      if (std::byte* to = rows_of(*copy.state(), rows)) {
-        if (Status status = calls.read(image, level, to, rows.row_pitch); !status) return status;
-        continue;
-      }
-    }
-    sharing.texels.resize(image.level_bytes(0));
-    const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
-    if (Status status = calls.read(image, level, texels.data()); !status) return status;
-    if (Status status = copy.upload(texels, level); !status) return status;
-  }
-  return {};
+  return for_levels(
+      image, copy, sharing, !copy.state()->device->checks,
+      [&](unsigned level, std::byte* to, std::size_t pitch) {
+        return calls.read(image, level, to, pitch);
+      },
+      [&](unsigned level, std::span<std::byte> texels) {
+        Status status = calls.read(image, level, texels.data());
+        return status ? copy.upload(texels, level) : std::move(status);
+      });
 }
 
 Status write_back(Calls& calls, const Image& image, const Array& copy, Sharing& sharing) {
   if (sharing.imported.name && calls.copy_image(sharing.imported.image, image)) return {};
-  for (unsigned level = 0; level < image.levels; ++level) {
-    {
-      const std::shared_lock lock(copy.state()->device->residency);
-      const runtime::Level& rows = copy.state()->levels[level];
-      if (const std::byte* from = rows_of(*copy.state(), rows)) {
-        if (Status status = calls.write(image, level, from, rows.row_pitch); !status) return status;
-        continue;
-      }
-    }
-    sharing.texels.resize(image.level_bytes(0));
-    const auto texels = std::span(sharing.texels).first(image.level_bytes(level));
-    if (Status status = copy.download(texels, level); !status) return status;
-    if (Status status = calls.write(image, level, texels.data()); !status) return status;
-  }
-  return {};
+  return for_levels(
+      image, copy, sharing, true,
+      [&](unsigned level, const std::byte* from, std::size_t pitch) {
+        return calls.write(image, level, from, pitch);
+      },
+      [&](unsigned level, std::span<std::byte> texels) {
+        Status status = copy.download(texels, level);
+        return status ? calls.write(image, level, texels.data()) : std::move(status);
+      });
 }
 
 }  // namespace ptx2spv::opengl
