@@ -337,5 +337,55 @@ TEST(SemaphoreLayerValues, ApplicationsOfVulkan10) {
   if (!old.physical_device) GTEST_SKIP() << "the loader does not list the device";
 }
 
+/// The kinds of devices, as an instance of the engine is told them by both functions.
+std::vector<VkPhysicalDeviceType> kinds_told_to(const char* engine) {
+  const auto get =
+      reinterpret_cast<PFN_vkGetInstanceProcAddr>(dlsym(loader, "vkGetInstanceProcAddr"));
+  VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
+  application.apiVersion = VK_API_VERSION_1_1;
+  application.pEngineName = engine;
+  VkInstanceCreateInfo create{VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
+  create.pApplicationInfo = &application;
+  VkInstance instance = VK_NULL_HANDLE;
+  const auto of = [&](const char* name) { return get(instance, name); };
+  EXPECT_EQ(
+      reinterpret_cast<PFN_vkCreateInstance>(of("vkCreateInstance"))(&create, nullptr, &instance),
+      VK_SUCCESS);
+  VkPhysicalDevice list[16];
+  std::uint32_t count = 16;
+  reinterpret_cast<PFN_vkEnumeratePhysicalDevices>(of("vkEnumeratePhysicalDevices"))(instance,
+                                                                                     &count, list);
+  std::vector<VkPhysicalDeviceType> out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    VkPhysicalDeviceProperties properties{};
+    reinterpret_cast<PFN_vkGetPhysicalDeviceProperties>(of("vkGetPhysicalDeviceProperties"))(
+        list[i], &properties);
+    VkPhysicalDeviceProperties2 more{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(of("vkGetPhysicalDeviceProperties2"))(
+        list[i], &more);
+    EXPECT_EQ(more.properties.deviceType, properties.deviceType) << properties.deviceName;
+    out.push_back(properties.deviceType);
+  }
+  reinterpret_cast<PFN_vkDestroyInstance>(of("vkDestroyInstance"))(instance, nullptr);
+  return out;
+}
+
+// Programs for NVIDIA's GPUs look for a discrete one.
+TEST(SemaphoreLayerDevices, CpusAloneAreDiscreteGpusToApplications) {
+  if (!loader) GTEST_SKIP() << "there is no Vulkan loader";
+  const char* layers = std::getenv("VK_INSTANCE_LAYERS");
+  if (!layers || !std::strstr(layers, "VK_LAYER_PTX2SPV_semaphores"))
+    GTEST_SKIP() << "the layer is off";
+  const std::vector<VkPhysicalDeviceType> truth = kinds_told_to("ptx2spv");
+  const std::vector<VkPhysicalDeviceType> cpus(truth.size(), VK_PHYSICAL_DEVICE_TYPE_CPU);
+  const std::vector<VkPhysicalDeviceType> gpus(truth.size(), VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU);
+  EXPECT_FALSE(truth.empty());
+  EXPECT_EQ(kinds_told_to("an engine"), truth == cpus ? gpus : truth);
+  EXPECT_EQ(kinds_told_to(nullptr), truth == cpus ? gpus : truth);
+  ASSERT_EQ(setenv("LIBGL_ALWAYS_SOFTWARE", "1", 1), 0);
+  EXPECT_EQ(kinds_told_to("an engine"), truth);
+  ASSERT_EQ(unsetenv("LIBGL_ALWAYS_SOFTWARE"), 0);
+}
+
 }  // namespace
 }  // namespace ptx2spv::test

@@ -1,9 +1,11 @@
 // VK_LAYER_PTX2SPV_semaphores: a Vulkan layer that gives devices without them semaphores with
 // opaque file descriptors, within a process: what an application shares with CUDA. Drivers of CPUs
-// have none, or binary ones alone.
+// have none, or binary ones alone. Where there are only CPUs, it calls them discrete GPUs, which
+// applications made for NVIDIA's demand.
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -25,8 +27,11 @@ constexpr VkExternalSemaphoreFeatureFlags kBothWays =
 struct Instance : layer::NextInstance {
   PFN_vkGetPhysicalDeviceFeatures2 features = nullptr;
   PFN_vkGetPhysicalDeviceProperties properties = nullptr;
+  PFN_vkGetPhysicalDeviceProperties2 properties2 = nullptr;
+  PFN_vkEnumeratePhysicalDevices physical_devices = nullptr;
   PFN_vkEnumerateDeviceExtensionProperties extensions = nullptr;
   PFN_vkGetPhysicalDeviceExternalSemaphoreProperties semaphores = nullptr;
+  bool for_cuda = false;  ///< the application's, not what serves CUDA or OpenGL to it
 };
 
 std::mutex guard;
@@ -43,6 +48,13 @@ Device& device_of(const void* object) {
   return *devices.at(layer::dispatch_table(object));
 }
 
+/// Whether an instance may call CPUs GPUs: the runtime's own tells its CPUs by their kind, as does
+/// OpenGL over Vulkan where the environment asks it for a CPU.
+bool is_for_cuda(const VkInstanceCreateInfo& create) {
+  const char* engine = create.pApplicationInfo ? create.pApplicationInfo->pEngineName : nullptr;
+  return !(engine && !std::strcmp(engine, "ptx2spv")) && !std::getenv("LIBGL_ALWAYS_SOFTWARE");
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* create,
                                                const VkAllocationCallbacks* allocator,
                                                VkInstance* instance) {
@@ -51,8 +63,11 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* creat
     return result;
   made.load(made.features, "vkGetPhysicalDeviceFeatures2");
   made.load(made.properties, "vkGetPhysicalDeviceProperties");
+  made.load(made.properties2, "vkGetPhysicalDeviceProperties2");
+  made.load(made.physical_devices, "vkEnumeratePhysicalDevices");
   made.load(made.extensions, "vkEnumerateDeviceExtensionProperties");
   made.load(made.semaphores, "vkGetPhysicalDeviceExternalSemaphoreProperties");
+  made.for_cuda = is_for_cuda(*create);
   std::lock_guard lock(guard);
   instances[layer::dispatch_table(*instance)] = made;
   return VK_SUCCESS;
@@ -67,6 +82,34 @@ VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
     instances.erase(layer::dispatch_table(instance));
   }
   known.destroy(instance, allocator);
+}
+
+/// Changes what the application is told of the device.
+void tell_kind(const Instance& instance, VkPhysicalDeviceProperties& device) {
+  if (device.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU || !instance.for_cuda) return;
+  std::uint32_t count = 0;
+  instance.physical_devices(instance.handle, &count, nullptr);
+  std::vector<VkPhysicalDevice> all(count);
+  instance.physical_devices(instance.handle, &count, all.data());
+  all.resize(count);
+  const bool cpus = std::ranges::all_of(all, [&](VkPhysicalDevice each) {
+    VkPhysicalDeviceProperties properties{};
+    instance.properties(each, &properties);
+    return properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  });
+  if (cpus) device.deviceType = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+}
+VKAPI_ATTR void VKAPI_CALL device_properties(VkPhysicalDevice physical,
+                                             VkPhysicalDeviceProperties* properties) {
+  const Instance instance = instance_of(physical);
+  instance.properties(physical, properties);
+  tell_kind(instance, *properties);
+}
+VKAPI_ATTR void VKAPI_CALL device_properties2(VkPhysicalDevice physical,
+                                              VkPhysicalDeviceProperties2* properties) {
+  const Instance instance = instance_of(physical);
+  instance.properties2(physical, properties);
+  tell_kind(instance, properties->properties);
 }
 
 /// Whether the layer makes semaphores of the kind: the driver has timeline semaphores of its own,
@@ -352,6 +395,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, 
       layer::own("EnumerateDeviceExtensionProperties", enumerate_extensions),
       layer::own("GetPhysicalDeviceExternalSemaphoreProperties", semaphore_properties),
       layer::own("GetPhysicalDeviceExternalSemaphorePropertiesKHR", semaphore_properties),
+      layer::own("GetPhysicalDeviceProperties", device_properties),
+      layer::own("GetPhysicalDeviceProperties2", device_properties2),
+      layer::own("GetPhysicalDeviceProperties2KHR", device_properties2),
       layer::own("CreateDevice", create_device),
   };
   if (const PFN_vkVoidFunction function = layer::find(own, name)) return function;
