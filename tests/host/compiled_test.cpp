@@ -1,7 +1,6 @@
 // Machine code of the host back end, beside the interpreter, whose results the other tests hold
 // against hardware: control flow that splits warps, blocks of any shape, barriers, warp operations,
 // local memory, and what ends a launch early.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,193 +11,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
-#include <random>
 #include <thread>
 
-#include "ptx2spv/interpreter.hpp"
-#include "tests/host/emulated.hpp"
-#include "translator/backend/host/compile.hpp"
-#include "translator/backend/host/llvm_api.hpp"
+#include "tests/host/kernels.hpp"
 
 namespace ptx2spv::tests {
 namespace {
-
-using Tier = InterpretedKernel::Tier;
-
-struct Shape {
-  std::uint32_t x, y, z, blocks;
-};
-/// Rows of whole warps, rows that are not, blocks that end within a warp.
-constexpr Shape kShapes[] = {{64, 1, 1, 9}, {32, 4, 1, 5}, {16, 16, 1, 3},
-                             {17, 3, 1, 7}, {1, 1, 1, 4},  {5, 7, 2, 3}};
-
-std::optional<InterpretedKernel> kernel_of(const std::string& body, const std::string& memory = "",
-                                           std::shared_ptr<CodeStore> store = nullptr) {
-  const std::string text =
-      ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 to, .param "
-      ".u64 "
-      "from, .param .u32 count) {\n" +
-      memory +
-      ".reg .pred %p<8>;\n.reg .b32 %r<40>;\n.reg .f32 %f<8>;\n.reg .b64 %d<8>;\n"
-      "ld.param.u64 %d0, [to];\nld.param.u64 %d1, [from];\nld.param.u32 %r0, [count];\n"
-      // %r1: the thread's number in the grid; %r2: in its block; %d2, %d3: its words.
-      "mov.u32 %r3, %tid.x;\nmov.u32 %r4, %tid.y;\nmov.u32 %r5, %tid.z;\nmov.u32 %r6, %ntid.x;\n"
-      "mov.u32 %r7, %ntid.y;\nmov.u32 %r8, %ntid.z;\nmad.lo.u32 %r2, %r5, %r7, %r4;\n"
-      "mad.lo.u32 %r2, %r2, %r6, %r3;\nmul.lo.u32 %r9, %r6, %r7;\nmul.lo.u32 %r9, %r9, %r8;\n"
-      "mov.u32 %r1, %ctaid.x;\nmad.lo.u32 %r1, %r1, %r9, %r2;\nmul.wide.u32 %d2, %r1, 8;\n"
-      "add.u64 %d3, %d1, %d2;\nadd.u64 %d2, %d0, %d2;\nld.global.v2.u32 {%r10, %r11}, [%d3];\n" +
-      body + "\nst.global.v2.u32 [%d2], {%r10, %r11};\nret;\n}\n";
-  std::vector<Message> messages;
-  const auto module = PtxModule::parse({{text, "k.ptx"}}, messages);
-  std::optional<InterpretedKernel> kernel;
-  if (module) kernel = InterpretedKernel::make(*module, {.entry = "k"}, messages, std::move(store));
-  for (const Message& each : messages) ADD_FAILURE() << each.rendered;
-  return kernel;
-}
-
-std::vector<std::uint32_t> words_for(const Shape& shape) {
-  std::mt19937 random(7);
-  std::vector<std::uint32_t> words(shape.x * shape.y * shape.z * shape.blocks * 2);
-  for (std::uint32_t& word : words) word = random();
-  return words;
-}
-
-struct Result {
-  std::vector<std::uint32_t> words;
-  InterpretedKernel::Ending ending;
-};
-
-Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier, double timeout = 0,
-           unsigned processors = 2, std::uint64_t many_iterations = 0) {
-  const std::vector<std::uint32_t> from = words_for(shape);
-  const auto count = static_cast<std::uint32_t>(from.size() / 2);
-  Result result{.words = std::vector<std::uint32_t>(count * 2)};
-  struct {
-    const std::uint32_t *to, *from;
-    std::uint32_t count;
-  } given{result.words.data(), from.data(), count};
-  std::vector<std::byte> zeros(4096), params(256), trap(4096);
-  std::memcpy(params.data(), &given, sizeof given);
-  std::vector<std::uint32_t> push(64);
-  push[abi::block_x] = shape.x;
-  push[abi::block_x + 1] = shape.y;
-  push[abi::block_x + 2] = shape.z;
-  InterpretedKernel::Launch launch;
-  launch.grid[0] = shape.blocks;
-  std::copy_n(&push[abi::block_x], 3, launch.block);
-  for (auto& each : launch.bindings) each = {zeros.data(), zeros.size()};
-  launch.bindings[abi::params] = {params.data(), params.size()};
-  launch.bindings[abi::trap] = {trap.data(), trap.size()};
-  launch.push = push;
-  launch.threads = processors;
-  launch.timeout = timeout;
-  launch.tier = tier;
-  launch.many_iterations = many_iterations;
-  result.ending = kernel.run(launch);
-  return result;
-}
-
-class Kept : public CodeStore {
- public:
-  std::optional<std::vector<std::byte>> load(const std::string& content) override {
-    const auto known = codes.find(content);
-    if (known == codes.end()) return std::nullopt;
-    ++found;
-    return known->second;
-  }
-  void store(const std::string& content, const std::vector<std::byte>& code) override {
-    ++stored;
-    codes[content] = code;
-  }
-
-  std::map<std::string, std::vector<std::byte>> codes;
-  int found = 0, stored = 0;
-};
-
-/// Beside what the interpreter of this machine stores.
-void expect_equal_on_arm(const std::string& body, const std::string& memory) {
-  const auto has = [&](const char* name) { return body.find(name) != std::string::npos; };
-  // As lanes_of() of compile.cpp has it for registers of four.
-  const unsigned lanes = has("shfl.") || has("vote.") ? 32 : has("bar.") ? 16 : 8;
-  // Whole warps, and others.
-  for (const Shape& shape : {kShapes[0], kShapes[3]}) {
-    SCOPED_TRACE(testing::Message() << shape.x << " " << shape.y << " " << shape.z << "\n" << body);
-    const auto kept = std::make_shared<Kept>();
-    const auto kernel = kernel_of(body, memory, kept);
-    ASSERT_TRUE(kernel);
-    const Result right = run(*kernel, shape, Tier::compiled);
-    ASSERT_EQ(kept->codes.size(), 1u);
-    const auto words = Emulator::run(kept->codes.begin()->second,
-                                     {{shape.x, shape.y, shape.z},
-                                      shape.blocks,
-                                      lanes,
-                                      static_cast<std::uint32_t>(right.words.size())},
-                                     words_for(shape));
-    ASSERT_FALSE(words.empty()) << "the kernel calls handlers, which only this machine has";
-    EXPECT_EQ(words, right.words);
-  }
-}
-
-bool g_on_arm = false;
-
-void expect_equal(const std::string& body, const std::string& memory = "") {
-  if (g_on_arm) return expect_equal_on_arm(body, memory);
-  const auto kernel = kernel_of(body, memory);
-  ASSERT_TRUE(kernel);
-  for (const Shape& shape : kShapes) {
-    const std::uint32_t block[] = {shape.x, shape.y, shape.z};
-    SCOPED_TRACE(testing::Message() << shape.x << " " << shape.y << " " << shape.z << "\n" << body);
-    EXPECT_EQ(kernel->not_compiled(block), "");
-    const Result right = run(*kernel, shape, Tier::interpreted);
-    const Result made = run(*kernel, shape, Tier::compiled);
-    EXPECT_EQ(right.ending.problem, "");
-    EXPECT_EQ(made.ending.problem, "");
-    EXPECT_EQ(made.ending.blocks, shape.blocks);
-    EXPECT_EQ(made.words, right.words);
-    EXPECT_EQ(kernel->not_compiled(block), "");
-  }
-}
-
-/// What the library of LLVM exports that is loaded.
-void* library_symbol(const char* name) {
-  std::string problem;
-  const interpreter::llvm::Api* api = interpreter::llvm::load_api(problem);
-  void* library = api ? dlopen(api->file.c_str(), RTLD_NOW | RTLD_NOLOAD) : nullptr;
-  return library ? dlsym(library, name) : nullptr;
-}
-
-/// Initialises LLVM's part for a processor of that name.
-bool initialise(const std::string& target) {
-  for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
-    void* symbol = library_symbol(("LLVMInitialize" + target + part).c_str());
-    if (!symbol) return false;
-    reinterpret_cast<void (*)()>(symbol)();
-  }
-  return true;
-}
-
-/// By the name of a processor among LLVM's; empty: this machine's.
-class Compiled : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    if (const std::string problem = InterpretedKernel::no_compiler(); !problem.empty())
-      GTEST_SKIP() << problem;
-#if defined(__x86_64__)
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (std::string_view(GetParam()) == "haswell" && !avx2)
-      GTEST_SKIP() << "this processor has no AVX2";
-#else
-    if (*GetParam()) GTEST_SKIP() << "of another architecture";
-#endif
-    interpreter::llvm::compile_for(GetParam());
-  }
-  void TearDown() override { interpreter::llvm::compile_for(""); }
-};
 
 /// Kernels that only store words: on AArch64, too.
 class Anywhere : public Compiled {
@@ -619,60 +440,6 @@ TEST(Workers, ThreadsLeaveSignalsToTheProgram) {
 }
 #endif
 
-/// Launches a kernel of many operations for so long, and ends the process: while the first ones are
-/// interpreted, while it is compiled, or after that.
-void end_after(std::chrono::milliseconds time) {
-  const auto start = std::chrono::steady_clock::now();
-  std::string body;
-  for (int i = 0; i < 60; ++i)
-    body += "mad.lo.u32 %r10, %r10, %r11, %r1;\nxor.b32 %r11, %r11, 5;\n";
-  const auto kernel = kernel_of(body);
-  while (std::chrono::steady_clock::now() - start < time)
-    run(*kernel, {64, 1, 1, 256}, Tier::automatic);
-  std::exit(0);
-}
-
-// LLVM makes static objects as it first compiles: the process's end must leave them to the thread
-// that does. Memory that is freed is overwritten here, so that their use shows.
-TEST_P(Compiled, TheProcessMayEndMeanwhile) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  ASSERT_EQ(setenv("MALLOC_PERTURB_", "165", 1), 0);
-  for (int time = 40; time < 240; time += 8)
-    EXPECT_EXIT(end_after(std::chrono::milliseconds(time)), testing::ExitedWithCode(0), "");
-  unsetenv("MALLOC_PERTURB_");
-}
-
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-double g_end_begins = 0, g_enough = 0;
-
-/// Ends a process in which a kernel is being compiled that takes long: with 0 where that end takes
-/// less than a third as long.
-void end_while_compiling() {
-  std::string body;
-  for (int i = 0; i < 150; ++i)
-    body +=
-        "rem.u32 %r12, %r10, %r9;\nmul.wide.u32 %d4, %r12, 4;\nadd.u64 %d4, %d1, %d4;\n"
-        "ld.global.u32 %r13, [%d4];\nadd.u32 %r10, %r10, %r13;\n";
-  const auto kernel = kernel_of(body);
-  double before = processor_seconds();
-  run(*kernel, {64, 1, 1, 1}, Tier::compiled);
-  g_enough = (processor_seconds() - before) / 3;
-  std::atexit([] { _exit(processor_seconds() - g_end_begins < g_enough ? 0 : 3); });
-  // Compiled once interpreting has taken as long as that is worth.
-  const auto again = kernel_of(body + "add.u32 %r10, %r10, 1;\n");
-  for (before = processor_seconds(); processor_seconds() - before < 0.25;)
-    run(*again, {64, 1, 1, 64}, Tier::automatic, 0, 1);
-  g_end_begins = processor_seconds();
-  std::exit(1);
-}
-
-/// Nor waits it for what is being compiled, which nobody needs any more.
-TEST_P(Compiled, TheProcessEndsAtOnce) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(end_while_compiling(), testing::ExitedWithCode(0), "");
-}
-
 /// Such reads alone make no loop wait: here how often it is run does not depend on them.
 TEST_P(Anywhere, LoopsMayReadWhatOthersStore) {
   expect_equal(
@@ -683,26 +450,6 @@ TEST_P(Anywhere, LoopsMayReadWhatOthersStore) {
       "st.volatile.shared.u32 [%r13], %r16;\nshl.b32 %r14, %r14, 1;\n"
       "setp.lt.u32 %p1, %r14, 1024;\n@%p1 bra round;\nadd.u32 %r11, %r11, %r16;",
       ".shared .align 4 .b8 all[4096];\n");
-}
-
-/// A warp waits for one that comes later, and does more than wait.
-TEST_P(Compiled, LoopsThatWaitAreInterpreted) {
-  // By way of memory of its own.
-  const auto other = kernel_of(
-      "again:\nld.volatile.global.u32 %r13, [%d1];\nst.local.u32 [own], %r13;\n"
-      "ld.local.u32 %r14, [own];\nsetp.ne.u32 %p1, %r14, 77;\n@%p1 bra again;",
-      ".local .align 4 .b8 own[4];\n");
-  ASSERT_TRUE(other);
-  EXPECT_EQ(other->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
-  const auto kernel = kernel_of(
-      "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
-      "again:\nadd.u32 %r11, %r11, 1;\nst.global.u32 [%d2], %r11;\nld.volatile.shared.u32 %r13, "
-      "[%r14];\nsetp.ne.u32 %p1, %r13, 77;\n@%p1 bra again;\nbra over;\nset:\n"
-      "st.volatile.shared.u32 [%r14], 77;\nover:\nmov.u32 %r11, %r13;",
-      ".shared .align 4 .b8 flag[4];\n");
-  ASSERT_TRUE(kernel);
-  EXPECT_EQ(kernel->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
-  EXPECT_EQ(run(*kernel, {64, 1, 1, 1}, Tier::compiled, 20).ending.problem, "");
 }
 
 /// Machine code does not count iterations, which some launches ask for.

@@ -33,6 +33,7 @@ BlockRun::BlockRun(const Program& program, const Launch& launch, std::uint32_t d
       local_(std::size_t{program.local_bytes} * kLanes * warps_.size()) {}
 
 void BlockRun::begin(std::uint64_t number) {
+  block_ = number;
   number_[0] = static_cast<std::uint32_t>(number % launch_.grid[0]);
   number_[1] = static_cast<std::uint32_t>(number / launch_.grid[0] % launch_.grid[1]);
   number_[2] = static_cast<std::uint32_t>(number / launch_.grid[0] / launch_.grid[1]);

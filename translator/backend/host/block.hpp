@@ -116,6 +116,7 @@ class BlockRun {
   const Program& program() const { return program_; }
   const Launch& launch() const { return launch_; }
   const std::uint32_t* number() const { return number_; }
+  std::uint64_t block() const { return block_; }
   Region shared() { return {shared_.data(), shared_bytes_}; }
   Barriers& barriers() { return barriers_; }
   void ended(std::uint32_t threads) { done_ += threads; }
@@ -132,6 +133,7 @@ class BlockRun {
   const Program& program_;
   const Launch& launch_;
   std::uint32_t threads_ = 0, done_ = 0, shared_bytes_ = 0;
+  std::uint64_t block_ = 0;
   std::uint32_t number_[3] = {0, 0, 0};
   bool clock_ = false;
   Barriers barriers_;

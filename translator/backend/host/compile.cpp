@@ -23,7 +23,7 @@ std::mutex g_mutex;
 std::string g_processor, g_triple;  ///< compile_for()
 
 struct Needs {
-  bool warps = false, barriers = false;
+  bool warps = false, barriers = false, yields = false;
 };
 
 Needs needs_of(const ir::Function& f) {
@@ -31,7 +31,8 @@ Needs needs_of(const ir::Function& f) {
   for (const ir::BlockId b : f.order)
     for (const ir::Value v : f.blocks[b].insts) {
       const Op op = f.insts[v].op;
-      needs.barriers = needs.barriers || is_barrier(op);
+      needs.yields = needs.yields || op == Op::yield;
+      needs.barriers = needs.barriers || is_barrier(op) || op == Op::yield;
       needs.warps = needs.warps || is_warp_operation(op);
     }
   return needs;
@@ -280,6 +281,7 @@ std::shared_ptr<const Code> compile(const Program& program, Row row, CodeStore* 
   code->run = reinterpret_cast<Compiled>(address);
   code->lanes = kind.lanes;
   code->barriers = needs.barriers;
+  code->yields = needs.yields;
   return code;
 }
 

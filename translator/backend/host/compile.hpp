@@ -23,6 +23,7 @@ class Code {
   Compiled run = nullptr;
   unsigned lanes = 0;
   bool barriers = false;  ///< a block's warps wait for one another
+  bool yields = false;    ///< in loops, and perhaps for other blocks
 
  private:
   friend std::shared_ptr<const Code> compile(const Program&, Row, CodeStore*, bool, std::string&);

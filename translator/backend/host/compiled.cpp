@@ -37,6 +37,7 @@ CompiledBlocks::CompiledBlocks(CompiledLaunch& launch)
   frame_.stop = &launch.stop;
   frame_.step = do_step;
   frame_.meet = do_meet;
+  frame_.yield = do_yield;
   frame_.program = &launch.program;
   frame_.owner = this;
   frame_.lanes.bases[0] = rows_.data();
@@ -62,8 +63,11 @@ void CompiledBlocks::do_step(Frame* frame, std::uint32_t number, std::uint32_t m
 
 CompiledBlocks::Status CompiledBlocks::run(std::uint64_t first, std::uint64_t end) {
   if (launch_.code.barriers) {
-    for (; first < end; ++first)
-      if (const Status status = run_together(first); status != Status::over) return status;
+    for (; first < end; ++first) {
+      Status status = Status::going;
+      for (begin(first); status == Status::going;) status = turn();
+      if (status != Status::over) return status;
+    }
     return Status::over;
   }
   return launch_.code.run(&frame_, first, end, 0, launch_.warps) ? Status::stopped : Status::over;
@@ -84,6 +88,7 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
   const auto kind =
       step.op == ir::Op::control_barrier ? ir::BarKind::sync : static_cast<ir::BarKind>(step.imm);
   id %= Barriers::kCount;
+  self.moved_ = true;
   Warp& warp = *self.running_;
   self.set_live(warp, static_cast<std::uint32_t>(std::popcount(mask)));
   self.barriers_.arrive(id, warp.live, expected,
@@ -99,6 +104,10 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
   if (kind == ir::BarKind::arrive) return 0;
   if (warp.waits) self.leave(warp);
   return warp.result;
+}
+
+void CompiledBlocks::do_yield(Frame* frame) {
+  static_cast<CompiledBlocks*>(frame->owner)->running_->fiber.leave();
 }
 
 void CompiledBlocks::set_live(Warp& warp, std::uint32_t threads) {
@@ -126,7 +135,7 @@ void CompiledBlocks::release(std::uint32_t barrier, std::uint32_t result) {
   }
 }
 
-CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
+void CompiledBlocks::begin(std::uint64_t block) {
   block_ = block;
   barriers_.clear();
   for (const auto& warp : warps_) {
@@ -135,28 +144,32 @@ CompiledBlocks::Status CompiledBlocks::run_together(std::uint64_t block) {
     warp->waits = warp->over = warp->stopped = false;
     warp->fiber.prepare(run_warp, warp.get(), warp->number);
   }
-  for (;;) {
-    bool left = false, ran = false;
-    for (const auto& warp : warps_) {
-      if (warp->over || warp->waits) continue;
-      ran = true;
-      running_ = warp.get();
-      warp->fiber.enter();
-      // Another one may have come back.
-      running_->over = running_->fiber.over();
-      if (running_->stopped) return Status::stopped;
-      if (running_->over) set_live(*running_, 0);
-    }
-    for (const auto& warp : warps_) left = left || !warp->over;
-    if (!left) return Status::over;
-    if (launch_.stop.load(std::memory_order_relaxed)) return Status::stopped;
-    if (ran) continue;
-    // Threads that have ended are not waited for.
-    if (!barriers_.open(live_, [this](std::uint32_t barrier, std::uint32_t result) {
-          release(barrier, result);
-        }))
-      return Status::stuck;
+}
+
+CompiledBlocks::Status CompiledBlocks::turn() {
+  bool left = false, ran = false;
+  moved_ = false;
+  for (const auto& warp : warps_) {
+    if (warp->over || warp->waits) continue;
+    ran = true;
+    running_ = warp.get();
+    warp->fiber.enter();
+    // Another one may have come back.
+    running_->over = running_->fiber.over();
+    if (running_->stopped) return Status::stopped;
+    if (!running_->over) continue;
+    moved_ = true;
+    set_live(*running_, 0);
   }
+  for (const auto& warp : warps_) left = left || !warp->over;
+  if (!left) return Status::over;
+  if (launch_.stop.load(std::memory_order_relaxed)) return Status::stopped;
+  if (moved_) return Status::going;
+  // Threads that have ended are not waited for.
+  const bool opened = barriers_.open(
+      live_, [this](std::uint32_t barrier, std::uint32_t result) { release(barrier, result); });
+  if (opened) return Status::going;
+  return ran ? Status::idle : Status::stuck;
 }
 
 }  // namespace ptx2spv::interpreter

@@ -29,10 +29,16 @@ class CompiledBlocks {
  public:
   explicit CompiledBlocks(CompiledLaunch& launch);
 
-  enum class Status : std::uint8_t { over, stopped, stuck };
+  enum class Status : std::uint8_t { over, going, idle, stuck, stopped };
   /// Blocks [first, end) of the grid. stuck: threads of block() wait at a barrier for ever.
   Status run(std::uint64_t first, std::uint64_t end);
   std::uint64_t block() const { return block_; }
+
+  /// One block, as BlockRun runs it: where code yields or has barriers.
+  void begin(std::uint64_t block);
+  Status turn();
+  bool waited_for_clock() const { return false; }
+  std::uint64_t iterations() const { return 0; }
 
  private:
   struct Warp {
@@ -47,9 +53,9 @@ class CompiledBlocks {
   static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);
   static std::uint32_t do_meet(Frame* frame, std::uint32_t step, std::uint32_t mask,
                                std::uint32_t barrier, std::uint32_t expected, std::uint32_t votes);
+  static void do_yield(Frame* frame);
   static void run_warp(void* warp);
   void leave(Warp& warp);
-  Status run_together(std::uint64_t block);
   void release(std::uint32_t barrier, std::uint32_t result);
   void set_live(Warp& warp, std::uint32_t threads);
 
@@ -62,6 +68,7 @@ class CompiledBlocks {
   std::uint32_t live_ = 0;  ///< threads of all warps
   std::uint64_t block_ = 0;
   Warp* running_ = nullptr;
+  bool moved_ = false;  ///< a warp of the turn did more than wait
 };
 
 }  // namespace ptx2spv::interpreter

@@ -12,12 +12,6 @@ using ir::Value;
 
 namespace {
 
-/// What other threads or the host can see; nobody reads the trap record in a launch.
-bool is_visible(const ir::Inst& inst) {
-  return is_access(inst.op) && inst.op != Op::load && inst.mem.space != ir::Space::trap &&
-         inst.mem.space != ir::Space::local;
-}
-
 class Finder {
  public:
   Finder(const ir::Function& f, const ir::StructuredLoops& nest, const passes::Scope& scope)
@@ -44,6 +38,7 @@ class Finder {
       const ir::Block& block = f_.blocks[*b];
       if (block.term != ir::Term::cond_br || block.merge != ir::Merge::selection ||
           uniformity.divergent_block(*b) || !uniformity.divergent(block.cond) ||
+          std::ranges::find(early_.heads, *b) != early_.heads.end() ||
           nest_.place[block.merge_block] <= nest_.place[*late])
         continue;
       return add(*b);
@@ -95,6 +90,11 @@ class Finder {
 };
 
 }  // namespace
+
+bool is_visible(const ir::Inst& inst) {
+  return is_access(inst.op) && inst.op != Op::load && inst.mem.space != ir::Space::trap &&
+         inst.mem.space != ir::Space::local;
+}
 
 bool together(Op op) { return is_barrier(op) || is_warp_operation(op); }
 

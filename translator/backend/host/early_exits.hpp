@@ -7,6 +7,8 @@ namespace ptx2spv::interpreter::llvm {
 
 /// Whether the lanes of a warp do the operation together, or wait for others of the block.
 bool together(ir::Op op);
+/// Whether other threads or the host can see it; nobody reads the trap record in a launch.
+bool is_visible(const ir::Inst& inst);
 
 /// Of a structured function in SSA form, with preds: branches outside of loops, one side of which
 /// alone has such operations. Lanes on the other side never come to them, so nobody waits for them;

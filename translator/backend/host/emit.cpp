@@ -293,6 +293,9 @@ bool Emitter::instruction(Value v) {
     }
     case Op::load: return load(v);
     case Op::store: return store(v);
+    case Op::yield:
+      b_.call(b_.l.VoidTypeInContext(b_.context), field(offsetof(Frame, yield), b_.i64), {frame_});
+      return true;
     case Op::memory_barrier: b_.l.BuildFence(b_.b, kSequentiallyConsistent, 0, ""); return true;
     case Op::library: return library(v) || by_step(v);
     case Op::read_clock:

@@ -22,6 +22,8 @@ struct Frame {
   /// ended, or do no more than that.
   std::uint32_t (*meet)(Frame*, std::uint32_t step, std::uint32_t mask, std::uint32_t barrier,
                         std::uint32_t expected, std::uint32_t votes) = nullptr;
+  /// Lets other warps run, which this one waits for in a loop.
+  void (*yield)(Frame*) = nullptr;
   std::uint64_t zeros[2] = {0, 0};  ///< what reads past the end of a region give
   const Program* program = nullptr;
   Lanes lanes;

@@ -89,22 +89,37 @@ class Grid {
   void work() try {
     const DefaultFloats floats;
     const Running mark(options_.kernel);
-    std::vector<std::unique_ptr<BlockRun>> running, spare;
     double since = now();
-    while (!failed_.load(std::memory_order_relaxed)) {
-      if (running.empty() && options_.tier) {
-        if (CompiledLaunch* compiled = compiled_launch())
-          return run_compiled(*compiled, std::numeric_limits<double>::infinity());
-        options_.tier->interpreted(launch_.block, now() - since);
-        since = now();
+    const auto make = [this] {
+      return std::make_unique<BlockRun>(program_, launch_, options_.dynamic_shared);
+    };
+    run_blocks<BlockRun>(make, [this, &since] {
+      if (!options_.tier) return false;
+      if (CompiledLaunch* compiled = compiled_launch()) {
+        run_compiled(*compiled, std::numeric_limits<double>::infinity());
+        return true;
       }
-      if (running.empty() && (enough() || !start(running, spare))) return;
+      options_.tier->interpreted(launch_.block, now() - since);
+      since = now();
+      return false;
+    });
+  } catch (const std::bad_alloc&) {
+    fail_for_memory();
+  }
+
+  /// Blocks that may wait for each other, side by side. `others`: asked where none runs, whether
+  /// somebody else has run the rest.
+  template <typename Block, typename Make, typename Others>
+  void run_blocks(const Make& make, const Others& others) {
+    std::vector<std::unique_ptr<Block>> running, spare;
+    while (!failed_.load(std::memory_order_relaxed)) {
+      if (running.empty() && (others() || enough() || !start(running, spare, make))) return;
       bool idle = true;
       for (std::size_t i = 0; i < running.size();) {
-        const BlockRun::Status status = for_a_while(*running[i]);
-        idle = idle && status == BlockRun::Status::idle;
-        if (status == BlockRun::Status::stuck) return fail({.problem = stuck(*running[i])});
-        if (status == BlockRun::Status::over) {
+        const auto status = for_a_while(*running[i]);
+        idle = idle && status == Block::Status::idle;
+        if (status == Block::Status::stuck) return fail({.problem = stuck(running[i]->block())});
+        if (status == Block::Status::over) {
           note(running[i]->iterations());
           spare.push_back(std::move(running[i]));
           running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
@@ -117,17 +132,15 @@ class Grid {
       if (!idle || running.empty()) continue;
       const bool clock =
           std::ranges::any_of(running, [](const auto& block) { return block->waited_for_clock(); });
-      if (!(clock && running.size() >= kMostAtClock) && start(running, spare)) continue;
+      if (!(clock && running.size() >= kMostAtClock) && start(running, spare, make)) continue;
       const double waited = now() - moved_.load(std::memory_order_relaxed);
       if (waited > options_.stall || (options_.stop && options_.stop->load()))
-        return fail({.problem = waiting(*running.front())});
+        return fail({.problem = waiting(running.front()->block())});
       if (waited > kLongWait)
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       else
         std::this_thread::yield();
     }
-  } catch (const std::bad_alloc&) {
-    fail_for_memory();
   }
 
   /// Machine code for the blocks that are left, once there is some.
@@ -143,7 +156,8 @@ class Grid {
   void begin_compiled() try {
     const DefaultFloats floats;
     const Running mark(options_.kernel);
-    if (CompiledLaunch* compiled = compiled_launch()) run_compiled(*compiled, now() + kShortTurn);
+    CompiledLaunch* compiled = compiled_launch();
+    if (compiled && !compiled->code.yields) run_compiled(*compiled, now() + kShortTurn);
   } catch (const std::bad_alloc&) {
     fail_for_memory();
   }
@@ -153,6 +167,9 @@ class Grid {
   }
 
   void run_compiled(CompiledLaunch& compiled, double until) {
+    if (compiled.code.yields)
+      return run_blocks<CompiledBlocks>(
+          [&compiled] { return std::make_unique<CompiledBlocks>(compiled); }, [] { return false; });
     CompiledBlocks blocks(compiled);
     // Some at a time, so that all threads end together.
     std::uint64_t count = 1;
@@ -193,8 +210,9 @@ class Grid {
     return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(record.bytes)).load() != 0;
   }
 
-  bool start(std::vector<std::unique_ptr<BlockRun>>& running,
-             std::vector<std::unique_ptr<BlockRun>>& spare) {
+  template <typename Block, typename Make>
+  bool start(std::vector<std::unique_ptr<Block>>& running,
+             std::vector<std::unique_ptr<Block>>& spare, const Make& make) {
     if (!running.empty() && resident_.load() * block_bytes_ > kMostResident) return false;
     const std::uint64_t number = next_.fetch_add(1);
     if (number >= blocks_) {
@@ -202,7 +220,7 @@ class Grid {
       return false;
     }
     if (spare.empty()) {
-      spare.push_back(std::make_unique<BlockRun>(program_, launch_, options_.dynamic_shared));
+      spare.push_back(make());
       ++resident_;
     }
     running.push_back(std::move(spare.back()));
@@ -211,14 +229,16 @@ class Grid {
     return true;
   }
 
-  BlockRun::Status for_a_while(BlockRun& block) {
+  template <typename Block>
+  typename Block::Status for_a_while(Block& block) {
+    using Status = typename Block::Status;
     unsigned idle = 0;
     for (;;) {
       if (past(options_.timeout)) fail({.timed_out = true});
-      const BlockRun::Status status = block.turn();
-      if (status == BlockRun::Status::over) moved_.store(now(), std::memory_order_relaxed);
-      if (status == BlockRun::Status::over || status == BlockRun::Status::stuck) return status;
-      idle = status == BlockRun::Status::idle ? idle + 1 : 0;
+      const Status status = block.turn();
+      if (status == Status::over) moved_.store(now(), std::memory_order_relaxed);
+      if (status == Status::over || status == Status::stuck) return status;
+      idle = status == Status::idle ? idle + 1 : 0;
       if (idle == 0 || block.waited_for_clock()) moved_.store(now(), std::memory_order_relaxed);
       if (idle >= kPatience || failed_.load(std::memory_order_relaxed)) return status;
     }
@@ -229,24 +249,19 @@ class Grid {
     return std::chrono::duration<double>(since).count();
   }
 
-  static std::string waiting(const BlockRun& block) {
-    const std::uint32_t* n = block.number();
-    return fmt::format("threads of block ({}, {}, {}) wait in loops for what no thread does", n[0],
-                       n[1], n[2]);
+  std::string waiting(std::uint64_t block) const {
+    return fmt::format("threads of block {} wait in loops for what no thread does", name_of(block));
   }
 
-  std::string stuck(const BlockRun& block) const {
-    const std::uint32_t* n = block.number();
-    return stuck(n[0] +
-                 std::uint64_t{launch_.grid[0]} * (n[1] + std::uint64_t{launch_.grid[1]} * n[2]));
+  std::string stuck(std::uint64_t block) const {
+    return fmt::format("threads of block {} wait at a barrier that others never reach",
+                       name_of(block));
   }
 
-  std::string stuck(std::uint64_t number) const {
-    const std::uint64_t n[3] = {number % launch_.grid[0],
-                                number / launch_.grid[0] % launch_.grid[1],
-                                number / launch_.grid[0] / launch_.grid[1]};
-    return fmt::format("threads of block ({}, {}, {}) wait at a barrier that others never reach",
-                       n[0], n[1], n[2]);
+  std::string name_of(std::uint64_t block) const {
+    return fmt::format("({}, {}, {})", block % launch_.grid[0],
+                       block / launch_.grid[0] % launch_.grid[1],
+                       block / launch_.grid[0] / launch_.grid[1]);
   }
 
   /// Whether so many seconds are over; never where they are none.

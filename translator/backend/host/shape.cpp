@@ -175,8 +175,44 @@ bool Shape::keeps_phis(BlockId from, BlockId to) const {
   return std::ranges::count(f_.blocks[to].preds, from) > 1;
 }
 
+/// Whether lanes go through a loop together, and none of the warp's are elsewhere.
+bool Shape::whole_warp(std::uint32_t loop) const {
+  for (std::uint32_t i = nest_.loops[loop].first; i < nest_.loops[loop].end; ++i)
+    if (uniformity_.divergent_block(f_.order[i]) || splits(f_.order[i])) return false;
+  return true;
+}
+
+/// Whether lanes of the warp that stand behind a loop, in which others wait, may have to do
+/// something for it to end. Before a barrier, which takes all, they do nothing that others see.
+bool Shape::waits_for_itself(std::uint32_t loop) const {
+  if (whole_warp(loop)) return false;
+  const std::uint32_t end = nest_.loops[loop].end;
+  std::vector<BlockId> work;
+  std::vector<bool> seen(f_.blocks.size(), false);
+  const auto add = [&](BlockId b) {
+    if (!seen[b]) work.push_back(b);
+    seen[b] = true;
+  };
+  for (std::uint32_t i = 0; i < end; ++i)
+    for (const BlockId s : f_.blocks[f_.order[i]].succs)
+      if (nest_.place[s] >= end) add(s);
+  while (!work.empty()) {
+    const ir::Block& block = f_.blocks[work.back()];
+    work.pop_back();
+    bool met = false;
+    for (const Value v : block.insts) {
+      met = together(f_.insts[v].op);
+      if (met) break;
+      if (is_visible(f_.insts[v])) return true;
+    }
+    if (met) continue;
+    for (const BlockId s : block.succs) add(s);
+  }
+  return false;
+}
+
 /// Whether the way through a loop may depend on what it reads of another thread's. Machine code
-/// runs one warp after the other, so that store may never come.
+/// runs one warp after the other, so that store may never come, but for loops that yield.
 bool Shape::may_wait() const {
   std::vector<bool> reads(nest_.loops.size(), false);  // of outermost loops
   const auto outermost = [&](BlockId b) {
@@ -192,11 +228,20 @@ bool Shape::may_wait() const {
   const std::vector<bool> depends = computed_from_others(f_);
   return std::ranges::any_of(f_.order, [&](BlockId b) {
     const std::uint32_t loop = outermost(b);
-    return loop != kNone && reads[loop] && f_.blocks[b].cond && depends[f_.blocks[b].cond];
+    return loop != kNone && reads[loop] && f_.blocks[b].cond && depends[f_.blocks[b].cond] &&
+           !yielding_[nest_.innermost[b]];
   });
 }
 
+void Shape::check_wait(Value yield, std::uint32_t loop) {
+  const std::uint64_t reason = f_.insts[yield].imm & ((1u << passes::kYieldSite) - 1);
+  if (loop != kNone) yielding_[loop] = true;
+  if (reason == passes::kClockYield || (loop != kNone && waits_for_itself(loop)))
+    problem_ = "threads may wait for one another in a loop";
+}
+
 void Shape::check() {
+  yielding_.assign(nest_.loops.size(), false);
   for (std::uint32_t i = 0; i < places() && problem_.empty(); ++i) {
     const BlockId b = f_.order[i];
     const ir::Block& block = f_.blocks[b];
@@ -214,7 +259,7 @@ void Shape::check() {
       if (together(f_.insts[v].op) && uniformity_.divergent_block(b))
         problem_ = "threads of a warp may miss an operation that they do together";
       else if (f_.insts[v].op == Op::yield)
-        problem_ = "threads may wait for one another in a loop";
+        check_wait(v, nest_.innermost[b]);
   }
   if (problem_.empty() && may_wait()) problem_ = "threads may wait for one another in a loop";
 }

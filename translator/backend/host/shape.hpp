@@ -41,6 +41,9 @@ class Shape {
   void find_waits();
   void find_uses();
   bool may_wait() const;
+  bool waits_for_itself(std::uint32_t loop) const;
+  bool whole_warp(std::uint32_t loop) const;
+  void check_wait(ir::Value yield, std::uint32_t loop);
   void check();
 
   const ir::Function& f_;
@@ -50,6 +53,7 @@ class Shape {
   std::vector<std::uint32_t> zone_;  ///< by place: of the innermost branch or loop that splits
   std::vector<bool> uneven_;         ///< by loop: lanes leave it one by one
   std::vector<bool> waits_, crosses_, escapes_;
+  std::vector<bool> yielding_;  ///< by loop: whether it waits for other warps
   std::vector<std::uint32_t> next_;
   std::string problem_;
 };

@@ -1,0 +1,192 @@
+// Machine code whose threads wait for each other, and the end of a process that compiles.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+#include "tests/host/kernels.hpp"
+
+namespace ptx2spv::tests {
+namespace {
+
+class Waits : public Compiled {};
+
+/// A warp waits for one that comes later, and does more than wait.
+TEST_P(Waits, LoopsThatWaitAreInterpreted) {
+  // By way of memory of its own.
+  const auto other = kernel_of(
+      "again:\nld.volatile.global.u32 %r13, [%d1];\nst.local.u32 [own], %r13;\n"
+      "ld.local.u32 %r14, [own];\nsetp.ne.u32 %p1, %r14, 77;\n@%p1 bra again;",
+      ".local .align 4 .b8 own[4];\n");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
+  const auto kernel = kernel_of(
+      "mov.u32 %r14, flag;\nshr.u32 %r12, %r2, 5;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
+      "again:\nadd.u32 %r11, %r11, 1;\nst.global.u32 [%d2], %r11;\nld.volatile.shared.u32 %r13, "
+      "[%r14];\nsetp.ne.u32 %p1, %r13, 77;\n@%p1 bra again;\nbra over;\nset:\n"
+      "st.volatile.shared.u32 [%r14], 77;\nover:\nmov.u32 %r11, %r13;",
+      ".shared .align 4 .b8 flag[4];\n");
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
+  EXPECT_EQ(run(*kernel, {64, 1, 1, 1}, Tier::compiled, 20).ending.problem, "");
+}
+
+/// The first thread of a block waits for the last one, which is in another warp or has done its
+/// part.
+const std::string kAwaited =
+    "mov.u32 %r14, flag;\nsub.u32 %r12, %r9, 1;\nsetp.ne.u32 %p0, %r2, %r12;\n@%p0 bra wait;\n"
+    "st.volatile.shared.u32 [%r14], %r9;\nwait:\nsetp.ne.u32 %p0, %r2, 0;\n@%p0 bra meet;\n"
+    "again:\nld.volatile.shared.u32 %r13, [%r14];\nsetp.ne.u32 %p1, %r13, %r9;\n@%p1 bra again;\n"
+    "add.u32 %r11, %r11, %r13;\nmeet:\n";
+const std::string kFlag = ".shared .align 4 .b8 flag[4];\n";
+
+TEST_P(Waits, WarpsWaitForEachOther) {
+  expect_equal(kAwaited + "bar.sync 0;\nadd.u32 %r10, %r10, 3;", kFlag);
+  // A whole warp waits, and goes on without a barrier.
+  expect_equal(
+      "mov.u32 %r14, flag;\nshr.u32 %r12, %r9, 5;\nsetp.le.u32 %p0, %r12, 1;\n@%p0 bra over;\n"
+      "shr.u32 %r12, %r3, 5;\nor.b32 %r12, %r12, %r4;\nsetp.ne.u32 %p0, %r12, 0;\n@%p0 bra set;\n"
+      "again:\nld.volatile.shared.u32 %r13, [%r14];\nsetp.ne.u32 %p1, %r13, 77;\n@%p1 bra again;\n"
+      "add.u32 %r11, %r11, %r13;\nbra over;\nset:\nst.volatile.shared.u32 [%r14], 77;\nover:\n"
+      "bar.sync 0;\n",
+      kFlag);
+}
+
+/// Two barriers of all blocks, by a word that nobody else writes.
+TEST_P(Waits, BlocksWaitForEachOther) {
+  const std::string all =
+      "bar.sync 0;\nsetp.ne.u32 %p0, %r2, 0;\n@%p0 bra METn;\nmembar.gl;\n"
+      "atom.global.add.u32 %r13, [%d0], 1;\nWAITn:\nld.volatile.global.u32 %r13, [%d0];\n"
+      "setp.lt.u32 %p1, %r13, %r15;\n@%p1 bra WAITn;\nmembar.gl;\nMETn:\nbar.sync 0;\n";
+  const auto barrier = [&](const std::string& number) {
+    std::string text = all;
+    for (std::size_t at = 0; (at = text.find('n', at)) != std::string::npos; ++at)
+      if (at > 2 && (text.compare(at - 3, 3, "MET") == 0 || text.compare(at - 3, 3, "AIT") == 0))
+        text.replace(at, 1, number);
+    return text;
+  };
+  const auto kernel = kernel_of(
+      "mov.u32 %r15, %nctaid.x;\nsetp.eq.u32 %p3, %r1, 0;\n@!%p3 st.global.u32 [%d2], %r10;\n"
+      "@!%p3 st.global.u32 [%d2+4], %r11;\n" +
+      barrier("1") +
+      // The words of the next block's thread, which has stored them.
+      "add.u32 %r16, %r1, %r9;\nmul.lo.u32 %r17, %r15, %r9;\nrem.u32 %r16, %r16, %r17;\n"
+      "mul.wide.u32 %d4, %r16, 8;\nadd.u64 %d4, %d0, %d4;\nmov.u32 %r18, 0;\n"
+      "setp.ne.u32 %p2, %r16, 0;\n@%p2 ld.global.u32 %r18, [%d4];\nadd.u32 %r10, %r18, 1;\n"
+      "shl.b32 %r15, %r15, 1;\n" +
+      barrier("2") + "@%p3 ret;");
+  ASSERT_TRUE(kernel);
+  for (const Shape& shape : kShapes)
+    for (const unsigned processors : {1u, 3u}) {
+      SCOPED_TRACE(testing::Message() << shape.x << " " << shape.y << " " << shape.z);
+      EXPECT_EQ(kernel->not_compiled({shape.x, shape.y, shape.z}), "");
+      std::vector<std::uint32_t> right = words_for(shape);
+      const std::size_t count = right.size() / 2, block = count / shape.blocks;
+      std::vector<std::uint32_t> own = right;
+      own[0] = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t next = (i + block) % count;
+        right[2 * i] = (next ? own[2 * next] : 0) + 1;
+      }
+      right[0] = 2 * shape.blocks;
+      right[1] = 0;
+      for (const Tier tier : {Tier::interpreted, Tier::compiled}) {
+        const Result made = run(*kernel, shape, tier, 0, processors);
+        EXPECT_EQ(made.ending.problem, "");
+        EXPECT_EQ(made.words, right);
+      }
+    }
+}
+
+TEST_P(Waits, WaitsInVainAreReported) {
+  const auto kernel = kernel_of(
+      "mov.u32 %r14, flag;\nagain:\nld.volatile.shared.u32 %r13, [%r14];\n"
+      "setp.ne.u32 %p1, %r13, 77;\n@%p1 bra again;\nbar.sync 0;",
+      kFlag);
+  ASSERT_TRUE(kernel);
+  EXPECT_EQ(kernel->not_compiled({64, 1, 1}), "");
+  EXPECT_EQ(run(*kernel, {64, 1, 1, 3}, Tier::compiled, 0, 1).ending.problem,
+            "threads of block (0, 0, 0) wait in loops for what no thread does");
+}
+
+/// Lanes of one warp that stand behind the loop, where they would end the wait.
+TEST_P(Waits, WaitsForTheSameWarpAreInterpreted) {
+  for (const std::string& after :
+       {std::string("setp.ne.u32 %p0, %r2, 1;\n@%p0 bra over;\nst.volatile.shared.u32 [%r14], 77;\n"
+                    "over:\nbar.sync 0;"),
+        std::string("st.global.u32 [%d2], %r11;\nbar.sync 0;")}) {
+    const auto kernel = kernel_of(
+        "mov.u32 %r14, flag;\nmov.u32 %r15, 77;\nsetp.ne.u32 %p0, %r2, 0;\n@%p0 bra after;\n"
+        "again:\nld.volatile.shared.u32 %r13, [%r14];\nsetp.ne.u32 %p1, %r13, 77;\n"
+        "@%p1 bra again;\nafter:\n" +
+            after,
+        kFlag);
+    ASSERT_TRUE(kernel);
+    EXPECT_EQ(kernel->not_compiled({64, 1, 1}), "threads may wait for one another in a loop");
+    if (after.starts_with("setp")) {
+      EXPECT_EQ(run(*kernel, {64, 1, 1, 2}, Tier::compiled, 20).ending.problem, "");
+    }
+  }
+}
+
+/// Launches a kernel of many operations for so long, and ends the process: while the first ones are
+/// interpreted, while it is compiled, or after that.
+void end_after(std::chrono::milliseconds time) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string body;
+  for (int i = 0; i < 60; ++i)
+    body += "mad.lo.u32 %r10, %r10, %r11, %r1;\nxor.b32 %r11, %r11, 5;\n";
+  const auto kernel = kernel_of(body);
+  while (std::chrono::steady_clock::now() - start < time)
+    run(*kernel, {64, 1, 1, 256}, Tier::automatic);
+  std::exit(0);
+}
+
+// LLVM makes static objects as it first compiles: the process's end must leave them to the thread
+// that does. Memory that is freed is overwritten here, so that their use shows.
+TEST_P(Waits, TheProcessMayEndMeanwhile) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ASSERT_EQ(setenv("MALLOC_PERTURB_", "165", 1), 0);
+  for (int time = 40; time < 240; time += 8)
+    EXPECT_EXIT(end_after(std::chrono::milliseconds(time)), testing::ExitedWithCode(0), "");
+  unsetenv("MALLOC_PERTURB_");
+}
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+double g_end_begins = 0, g_enough = 0;
+
+/// Ends a process in which a kernel is being compiled that takes long: with 0 where that end takes
+/// less than a third as long.
+void end_while_compiling() {
+  std::string body;
+  for (int i = 0; i < 150; ++i)
+    body +=
+        "rem.u32 %r12, %r10, %r9;\nmul.wide.u32 %d4, %r12, 4;\nadd.u64 %d4, %d1, %d4;\n"
+        "ld.global.u32 %r13, [%d4];\nadd.u32 %r10, %r10, %r13;\n";
+  const auto kernel = kernel_of(body);
+  double before = processor_seconds();
+  run(*kernel, {64, 1, 1, 1}, Tier::compiled);
+  g_enough = (processor_seconds() - before) / 3;
+  std::atexit([] { _exit(processor_seconds() - g_end_begins < g_enough ? 0 : 3); });
+  // Compiled once interpreting has taken as long as that is worth.
+  const auto again = kernel_of(body + "add.u32 %r10, %r10, 1;\n");
+  for (before = processor_seconds(); processor_seconds() - before < 0.25;)
+    run(*again, {64, 1, 1, 64}, Tier::automatic, 0, 1);
+  g_end_begins = processor_seconds();
+  std::exit(1);
+}
+
+/// Nor waits it for what is being compiled, which nobody needs any more.
+TEST_P(Waits, TheProcessEndsAtOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_while_compiling(), testing::ExitedWithCode(0), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Processors, Waits, testing::Values("", "haswell", "x86-64"));
+
+}  // namespace
+}  // namespace ptx2spv::tests
