@@ -507,15 +507,6 @@ TEST_P(Compiled, DebuggersAndProfilersKnowCode) {
   std::filesystem::remove(map);
 }
 
-TEST_P(Compiled, SaysWhatTheInterpreterKeeps) {
-  const auto kernel = kernel_of(
-      "again:\nshfl.sync.bfly.b32 %r11, %r10, 1, 31, -1;\nadd.u32 %r10, %r10, %r11;\n"
-      "setp.lt.u32 %p0, %r10, 7;\n@%p0 bra again;");
-  ASSERT_TRUE(kernel);
-  EXPECT_EQ(kernel->not_compiled({32, 1, 1}),
-            "threads of a warp may miss an operation that they do together");
-}
-
 // Vectors of 16, of 8, and of 8 without fused multiplication and gathers.
 INSTANTIATE_TEST_SUITE_P(Processors, Compiled, testing::Values("", "haswell", "x86-64"));
 INSTANTIATE_TEST_SUITE_P(Processors, Anywhere,

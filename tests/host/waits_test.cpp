@@ -132,6 +132,50 @@ TEST_P(Waits, WaitsForTheSameWarpAreInterpreted) {
   }
 }
 
+/// Lanes leave a loop one by one, in which those that are left work together.
+TEST_P(Waits, WarpsShrink) {
+  const std::string loop =
+      "and.b32 %r12, %r10, 15;\nturn:\nsetp.eq.u32 %p0, %r12, 0;\n@%p0 bra over;\n"
+      "sub.u32 %r12, %r12, 1;\n";
+  // To those who are left, the others have ended.
+  expect_equal(loop +
+               "shfl.sync.down.b32 %r13|%p1, %r11, 3, 31, -1;\nselp.u32 %r14, 1, 0, %p1;\n"
+               "add.u32 %r11, %r11, %r13;\nadd.u32 %r11, %r11, %r14;\nand.b32 %r15, %r11, 1;\n"
+               "setp.eq.u32 %p2, %r15, 0;\nvote.sync.ballot.b32 %r16, %p2, -1;\n"
+               "vote.sync.any.pred %p3, %p2, -1;\nand.b32 %r17, %r11, 31;\n"
+               "shfl.sync.idx.b32 %r18, %r16, %r17, 31, -1;\nmatch.any.sync.b32 %r19, %r15, -1;\n"
+               "xor.b32 %r11, %r11, %r18;\nadd.u32 %r11, %r11, %r19;\n@%p3 add.u32 %r11, %r11, 7;\n"
+               "bra turn;\nover:");
+  // Those that a branch takes, by their own mask, with one that does more than the others.
+  const std::string some =
+      "and.b32 %r15, %r11, 3;\nsetp.ne.u32 %p1, %r15, 0;\n@%p1 bra join;\nactivemask.b32 %r16;\n"
+      "neg.s32 %r17, %r16;\nand.b32 %r17, %r17, %r16;\nmov.u32 %r18, %lanemask_eq;\n"
+      "setp.ne.u32 %p2, %r17, %r18;\nmov.u32 %r19, 0;\n@%p2 bra led;\nmul.lo.u32 %r19, %r11, 3;\n"
+      "st.shared.u32 [own], %r19;\nled:\nbfind.u32 %r20, %r17;\n"
+      "shfl.sync.idx.b32 %r21, %r19, %r20, 31, %r16;\nadd.u32 %r11, %r11, %r21;\n"
+      "popc.b32 %r22, %r16;\nadd.u32 %r11, %r11, %r22;\njoin:\n";
+  expect_equal(loop + some + "mad.lo.u32 %r11, %r11, 5, %r12;\nbra turn;\nover:\n" +
+                   "shfl.sync.bfly.b32 %r13, %r11, 7, 31, -1;\nadd.u32 %r11, %r11, %r13;",
+               ".shared .align 4 .b8 own[4];\n");
+}
+
+/// The others may come to an operation of the same members.
+TEST_P(Waits, WarpsThatMayMeetAgainAreInterpreted) {
+  for (const std::string& after :
+       {std::string("over:\nshfl.sync.bfly.b32 %r13, %r11, 7, 31, -1;\nadd.u32 %r11, %r11, %r13;"),
+        std::string("over:\nadd.u32 %r10, %r10, 0x1000000;\nsetp.gt.u32 %p1, %r10, 0x4000000;\n"
+                    "and.b32 %r12, %r10, 15;\n@%p1 bra turn;")}) {
+    const auto kernel = kernel_of(
+        "and.b32 %r12, %r10, 15;\nturn:\nsetp.eq.u32 %p0, %r12, 0;\n@%p0 bra over;\n"
+        "sub.u32 %r12, %r12, 1;\nshfl.sync.down.b32 %r13, %r11, 3, 31, -1;\n"
+        "add.u32 %r11, %r11, %r13;\nbra turn;\n" +
+        after);
+    ASSERT_TRUE(kernel);
+    EXPECT_EQ(kernel->not_compiled({64, 1, 1}),
+              "threads of a warp may miss an operation that they do together");
+  }
+}
+
 /// Launches a kernel of many operations for so long, and ends the process: while the first ones are
 /// interpreted, while it is compiled, or after that.
 void end_after(std::chrono::milliseconds time) {

@@ -182,11 +182,10 @@ bool Shape::whole_warp(std::uint32_t loop) const {
   return true;
 }
 
-/// Whether lanes of the warp that stand behind a loop, in which others wait, may have to do
-/// something for it to end. Before a barrier, which takes all, they do nothing that others see.
-bool Shape::waits_for_itself(std::uint32_t loop) const {
-  if (whole_warp(loop)) return false;
-  const std::uint32_t end = nest_.loops[loop].end;
+/// Whether lanes that have gone on to the place `end`, or past it, may come to what `is` names.
+/// `past_meetings`: after what all lanes do together, too.
+template <typename Is>
+bool Shape::finds_behind(std::uint32_t end, Is&& is, bool past_meetings) const {
   std::vector<BlockId> work;
   std::vector<bool> seen(f_.blocks.size(), false);
   const auto add = [&](BlockId b) {
@@ -200,15 +199,51 @@ bool Shape::waits_for_itself(std::uint32_t loop) const {
     const ir::Block& block = f_.blocks[work.back()];
     work.pop_back();
     bool met = false;
-    for (const Value v : block.insts) {
-      met = together(f_.insts[v].op);
-      if (met) break;
-      if (is_visible(f_.insts[v])) return true;
+    for (auto v = block.insts.begin(); v != block.insts.end() && !met; ++v) {
+      if (is(f_.insts[*v])) return true;
+      met = !past_meetings && together(f_.insts[*v].op);
     }
     if (met) continue;
     for (const BlockId s : block.succs) add(s);
   }
   return false;
+}
+
+/// Whether lanes of the warp that stand behind a loop, in which others wait, may have to do
+/// something for it to end. Before a barrier, which takes all, they do nothing that others see.
+bool Shape::waits_for_itself(std::uint32_t loop) const {
+  return !whole_warp(loop) && finds_behind(nest_.loops[loop].end, is_visible, false);
+}
+
+/// Whether the members of a warp operation are those that run here: by the active mask, from which
+/// on none has left.
+bool Shape::names_those_here(Value v) const {
+  const ir::Inst& inst = f_.insts[v];
+  if (inst.op == Op::warp_active) return true;
+  const Value members = f_.arg(v, inst.count - 1u);
+  if (f_.insts[members].op != Op::warp_active) return false;
+  const std::uint32_t from = nest_.place[home_[members]], to = nest_.place[home_[v]];
+  if (zone_[from] != zone_[to]) return false;
+  for (std::uint32_t i = from; i < to; ++i)
+    for (const BlockId s : f_.blocks[f_.order[i]].succs)
+      if (nest_.place[s] <= i || nest_.place[s] > to) return false;
+  return from <= to;
+}
+
+/// Whether lanes that miss the block have left a loop around it for good, and come to no operation
+/// of a warp any more: to the others, they have ended.
+bool Shape::others_are_through(BlockId b) const {
+  const std::uint32_t loop = nest_.innermost[b];
+  if (loop == kNone || nest_.loops[loop].parent != kNone) return false;
+  const std::uint32_t first = nest_.loops[loop].first;
+  for (const BlockId p : f_.blocks[f_.order[first]].preds)
+    if (nest_.place[p] < first && uniformity_.divergent_block(p)) return false;
+  // None passes it by within the loop.
+  for (std::uint32_t i = first; i < nest_.place[b]; ++i)
+    for (const BlockId s : f_.blocks[f_.order[i]].succs)
+      if (nest_.place[s] > nest_.place[b] && nest_.place[s] < nest_.loops[loop].end) return false;
+  const auto meets = [](const ir::Inst& inst) { return together(inst.op); };
+  return !finds_behind(nest_.loops[loop].end, meets, true);
 }
 
 /// Whether the way through a loop may depend on what it reads of another thread's. Machine code
@@ -256,7 +291,9 @@ void Shape::check() {
           problem_ = "a loop does not end with the branch that goes back";
       }
     for (const Value v : block.insts)
-      if (together(f_.insts[v].op) && uniformity_.divergent_block(b))
+      if (together(f_.insts[v].op) && uniformity_.divergent_block(b) &&
+          !(ir::is_warp_operation(f_.insts[v].op) &&
+            (names_those_here(v) || others_are_through(b))))
         problem_ = "threads of a warp may miss an operation that they do together";
       else if (f_.insts[v].op == Op::yield)
         check_wait(v, nest_.innermost[b]);

@@ -41,6 +41,10 @@ class Shape {
   void find_waits();
   void find_uses();
   bool may_wait() const;
+  bool names_those_here(ir::Value v) const;
+  bool others_are_through(ir::BlockId b) const;
+  template <typename Is>
+  bool finds_behind(std::uint32_t end, Is&& is, bool past_meetings) const;
   bool waits_for_itself(std::uint32_t loop) const;
   bool whole_warp(std::uint32_t loop) const;
   void check_wait(ir::Value yield, std::uint32_t loop);
