@@ -35,9 +35,9 @@ TEST(NvidiaSmi, AnswersQueries) {
                   "--format=csv"}),
             "index, name, memory.total [MiB], compute_cap, count\n"
             "0, Tesla T4, 15360 MiB, 7.5, 2\n1, Tesla T4, 15360 MiB, 7.5, 2\n");
-  EXPECT_EQ(asks({"--as=t4", "nvidia-smi", "--query-gpu=memory.total,utilization.gpu",
+  EXPECT_EQ(asks({"--as=h100", "nvidia-smi", "--query-gpu=memory.total,utilization.gpu",
                   "--format=csv,noheader,nounits"}),
-            "15360, [N/A]\n15360, [N/A]\n");
+            "81559, [N/A]\n81559, [N/A]\n");
   EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=pci.bus_id", "--format=csv,noheader"}),
             "00000000:01:00.0\n00000000:02:00.0\n");
   EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=nonsense", "--format=csv"}, 2),

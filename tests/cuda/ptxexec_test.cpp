@@ -1,6 +1,7 @@
 // ptxexec itself: what it refuses before a program starts, and what the libraries say of a program.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <string>
@@ -160,16 +161,79 @@ TEST(CudaImages, PtxForNewerCapabilitiesAloneRuns) {
   }
 }
 
+/// By NVIDIA's data sheets and white papers: memory in GB, GB/s, single precision's TFLOPS, and the
+/// level 2 cache in MiB.
+struct Sheet {
+  std::string word;
+  double memory, bandwidth, tflops, cache;
+};
+
+/// By the programming guide's table of compute capabilities.
+struct Capability {
+  int value, threads, blocks, shared_kib, most_kib, floats, doubles;
+};
+
+// Each column of a part stands in a product or a sum that its data sheet names.
+TEST(Ptxexec, PartsAgreeWithTheirDataSheets) {
+  std::string program;
+  ASSERT_TRUE(compile_c("part", program));
+  const std::vector<Sheet> sheets = {
+      {"t4", 16, 320, 8.1, 4},      {"rtx2080ti", 11, 616, 13.4, 5.5},
+      {"a100", 40, 1555, 19.5, 40}, {"rtx3090", 24, 936, 35.6, 6},
+      {"l4", 24, 300, 30.3, 48},    {"rtx4090", 24, 1008, 82.6, 72},
+      {"h100", 80, 3350, 66.9, 50}, {"h200", 141, 4800, 66.9, 60}};
+  const std::vector<Capability> capabilities = {{75, 1024, 16, 64, 64, 64, 2},
+                                                {80, 2048, 32, 164, 163, 64, 32},
+                                                {86, 1536, 16, 100, 99, 128, 2},
+                                                {89, 1536, 24, 100, 99, 128, 2},
+                                                {90, 2048, 32, 228, 227, 128, 64}};
+  std::string words;
+  for (const Sheet& sheet : sheets) {
+    SCOPED_TRACE(sheet.word);
+    words += (words.empty() ? "" : ", ") + sheet.word;
+    const std::string out = execute({"--as", sheet.word, program}).out;
+    std::istringstream in(out.substr(out.find(',') + 1));
+    double bytes = 0, processors = 0, major = 0, minor = 0, cache = 0, khz = 0, memory_khz = 0;
+    double bus = 0, threads = 0, blocks = 0, shared = 0, most = 0, reserved = 0, ratio = 0;
+    ASSERT_TRUE(in >> bytes >> processors >> major >> minor >> cache >> khz >> memory_khz >> bus >>
+                threads >> blocks >> shared >> most >> reserved >> ratio)
+        << out;
+    const auto row =
+        std::ranges::find(capabilities, static_cast<int>(major * 10 + minor), &Capability::value);
+    ASSERT_NE(row, capabilities.end());
+    EXPECT_EQ(threads, row->threads);
+    EXPECT_EQ(blocks, row->blocks);
+    EXPECT_EQ(shared, row->shared_kib * 1024);
+    EXPECT_EQ(most, row->most_kib * 1024);
+    EXPECT_EQ(reserved, shared - most);
+    EXPECT_EQ(ratio, row->floats / row->doubles);
+    EXPECT_EQ(cache, sheet.cache * (1 << 20));
+    EXPECT_NEAR(processors * row->floats * 2 * khz / 1e9 / sheet.tflops, 1, 0.01);
+    EXPECT_NEAR(2 * memory_khz * bus / 8 / 1e6 / sheet.bandwidth, 1, 0.03);
+    // Of 2^30 bytes or 10^9, less what the driver keeps.
+    EXPECT_GT(bytes / 1e9, sheet.memory * 0.95);
+    EXPECT_LT(bytes / (1 << 30), sheet.memory);
+    const std::string total = execute({"--as", sheet.word, "nvidia-smi", "--query-gpu=memory.total",
+                                       "--format=csv,noheader,nounits"})
+                                  .out;
+    EXPECT_GT(std::stod(total) * (1 << 20), bytes);
+    EXPECT_LT(std::stod(total) * (1 << 20), bytes * 1.05);
+  }
+  const ProcessResult unknown = run_process({tool_path("ptxexec"), "--as=h1000", program});
+  EXPECT_NE(unknown.error.find(words), std::string::npos) << unknown.error;
+}
+
 TEST(Ptxexec, DevicesSayThatTheyAreAPart) {
   std::string program;
   ASSERT_TRUE(compile_c("part", program));
-  EXPECT_EQ(execute({"--as", "h100", program}).out,
-            "NVIDIA H100 80GB HBM3, 81079 MiB 132 9 0 52428800 1980000 2619000 5120 2048 32 233472 "
-            "232448 1024\n");
+  EXPECT_EQ(
+      execute({"--as", "h100", program}).out,
+      "NVIDIA H100 80GB HBM3, 85017493504 132 9 0 52428800 1980000 2619000 5120 2048 32 233472 "
+      "232448 1024 2\n");
   EXPECT_EQ(execute({"--as=t4", program}).out,
-            "Tesla T4, 15360 MiB 40 7 5 4194304 1590000 5001000 256 1024 16 65536 65536 0\n");
+            "Tesla T4, 15637086208 40 7 5 4194304 1590000 5001000 256 1024 16 65536 65536 0 32\n");
   EXPECT_EQ(execute({"--compute-capability=8.0", "--as=rtx4090", program}).out.substr(0, 48),
-            "NVIDIA GeForce RTX 4090, 24564 MiB 128 8 0 75497");
+            "NVIDIA GeForce RTX 4090, 25393692672 128 8 0 754");
   EXPECT_EQ(run_process({tool_path("ptxexec"), "--as=h1000", program}).exit_code, 2);
   const ProcessResult unknown = execute({program}, {"PTX2SPV_CUDA_AS=h1000"});
   EXPECT_NE(unknown.error.find("there is no part 'h1000'"), std::string::npos) << unknown.error;

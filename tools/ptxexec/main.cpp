@@ -96,7 +96,6 @@ std::string choice_problem(const ParsedOption& option) {
 constexpr std::string_view kParts =
 #include "src/cuda/parts.def"
     ;
-#undef PART
 template <auto low, auto high>
 std::string number_problem(const ParsedOption& option) {
   decltype(high) number{};

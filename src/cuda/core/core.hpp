@@ -39,14 +39,18 @@ bool capability_is_chosen();  ///< by the user, and not what is reported anyway
 struct Part {
   const char* word;
   const char* name;
-  int capability, mib, processors, threads, blocks, shared_kib, cache_kib, mhz, memory_mhz, bus,
-      double_ratio;
+  int capability;
+  std::uint64_t bytes;
+  int nvml_mib;  ///< by NVML
+  int processors, cache_kib, mhz, memory_mhz, bus;
 };
 const Part* part();
 std::string device_name(const DeviceObject& device);
 /// Those that a cooperative launch can have at once.
 int resident_multiprocessors(const DeviceObject& device);
 std::uint64_t total_memory(const DeviceObject& device);
+/// By NVML, with what the driver keeps for itself.
+std::uint64_t nvml_memory(const DeviceObject& device);
 /// "0000:0A:00.0" with the ordinal as the bus: unique, as programs want it.
 std::string pci_bus_id(const DeviceObject& device);
 /// In either case, and with the domain in four digits, in eight, or without it.

@@ -207,14 +207,24 @@ int read_capability() {
   return own;
 }
 
-constexpr Part kParts[] = {
-#define PART(word, name, capability, mib, processors, threads, blocks, shared, cache, mhz, memory, \
-             bus, ratio, source)                                                                   \
-  {#word,  name,  capability, mib,    processors, threads, blocks,                                 \
-   shared, cache, mhz,        memory, bus,        ratio},
-#include "src/cuda/parts.def"
-#undef PART
+/// What compute capabilities bound (src/cuda/parts.def).
+struct Limits {
+  int capability, threads, blocks, shared_kib, reserved_kib, double_ratio;
 };
+constexpr Limits kLimits[] = {
+#define LIMITS(...) {__VA_ARGS__},
+#include "src/cuda/parts.def"
+};
+
+constexpr Part kParts[] = {
+#define PART(word, name, capability, bytes, mib, processors, cache, mhz, memory, bus, source) \
+  {#word, name, capability, bytes, mib, processors, cache, mhz, memory, bus},
+#include "src/cuda/parts.def"
+};
+
+static_assert(std::ranges::all_of(kParts, [](const Part& part) {
+  return std::ranges::count(kLimits, part.capability, &Limits::capability) == 1;
+}));
 
 const Part* read_part() {
   const auto word = runtime::option_text(runtime::Option::cuda_as);
@@ -336,7 +346,11 @@ std::string device_name(const DeviceObject& device) {
 }
 
 std::uint64_t total_memory(const DeviceObject& device) {
-  return part() ? static_cast<std::uint64_t>(part()->mib) << 20 : device.info.memory_bytes;
+  return part() ? part()->bytes : device.info.memory_bytes;
+}
+
+std::uint64_t nvml_memory(const DeviceObject& device) {
+  return part() ? static_cast<std::uint64_t>(part()->nvml_mib) << 20 : total_memory(device);
 }
 
 std::string pci_bus_id(const DeviceObject& device) {
@@ -364,11 +378,14 @@ int multiprocessors(const DeviceObject& device) {
 
 /// Of the part that devices say they are, or `own`.
 int of_part(int Part::*value, int own) { return part() ? part()->*value : own; }
-int shared_of_processor() {
-  return part() ? part()->shared_kib << 10 : static_cast<int>(limits::kSharedOfProcessor);
+int of_part(int Limits::*value, int own) {
+  if (!part()) return own;
+  return std::ranges::find(kLimits, part()->capability, &Limits::capability)->*value;
 }
-/// What each block of newer parts cannot use.
-int reserved_shared() { return part() && part()->capability >= 80 ? 1024 : 0; }
+int shared_of_processor() {
+  return of_part(&Limits::shared_kib, static_cast<int>(limits::kSharedOfProcessor >> 10)) << 10;
+}
+int reserved_shared() { return of_part(&Limits::reserved_kib, 0) << 10; }
 int most_shared() {
   return part() ? shared_of_processor() - reserved_shared() : static_cast<int>(limits::kShared);
 }

@@ -86,7 +86,7 @@ std::uint64_t available() {
 }
 
 Memory memory_of(const DeviceObject& device) {
-  Memory memory{total_memory(device), 0, 0};
+  Memory memory{nvml_memory(device), 0, 0};
   const bool shares = device.info.kind == DeviceKind::cpu;
   memory.free = shares ? std::min<std::uint64_t>(memory.total, available()) : memory.total;
   memory.used = memory.total - memory.free;
