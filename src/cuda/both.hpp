@@ -50,7 +50,7 @@ CUresult PTX2SPV_BOTH(cudaStreamDestroy, cuStreamDestroy_v2)(CUstream handle) {
 CUresult PTX2SPV_CU(StreamSynchronize)(CUstream handle) {
   return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
     if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
-    return synchronize(*stream);
+    return wait_for(*stream);
   });
 }
 CUresult PTX2SPV_CU(StreamQuery)(CUstream handle) {

@@ -435,6 +435,20 @@ TEST(CudaSort, EqualsTheHosts) {
   }
 }
 
+// With checks of synchronisation these kernels are too much for SwiftShader's compiler, and for
+// lavapipe's within minutes.
+TEST(CudaSort, EndsUnderTheSanitizerWithoutAFinding) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile_cuda("sort", {"sort.cu"}, {}, made));
+  for (const char* checks : {"sync", "all"}) {
+    const ProcessResult result = execute({std::string("--sanitize=") + checks, made, "14400"});
+    if (result.out == "no thrust\n") GTEST_SKIP() << "the toolkit has no thrust";
+    EXPECT_EQ(result.out, "good\n") << checks << ": " << result.error;
+    EXPECT_EQ(result.exit_code, 0) << checks << ": " << result.error;
+  }
+}
+
 TEST(CudaMemory, IsTheMachines) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;
@@ -482,7 +496,7 @@ TEST_P(CudaHostSide, AnswersAsNvidias) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
                          ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
-                                           "units", "homeless", "references"));
+                                           "units", "homeless", "references", "pools"));
 
 TEST(CudaTraps, StayUntilTheProcessEnds) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";

@@ -119,8 +119,10 @@ CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR& desc, unsigned levels, const 
   return eSuccess;
 }
 
-Maker plain_maker(const ContextObject& context) {
-  return [&context](const ArrayDesc& desc) { return Array::create(context.gpu(), desc); };
+Maker plain_maker(ContextObject& context) {
+  return [&context](const ArrayDesc& desc) {
+    return with_room(context, [&] { return Array::create(context.gpu(), desc); });
+  };
 }
 
 }  // namespace

@@ -76,8 +76,9 @@ int& runtime_device();  ///< of the calling thread: what cudaSetDevice set
 
 // --------------------------------------------------------------------------------------- memory
 
+/// `kept`: memory of a pool that the allocation gets.
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
-                  std::shared_ptr<Allocation>& made);
+                  std::shared_ptr<Allocation>& made, const Buffer* kept = nullptr);
 CUresult release(CUdeviceptr address, MemoryUse use);
 /// Whether it can be.
 CUresult check_release(CUdeviceptr address, MemoryUse use);
@@ -92,7 +93,7 @@ std::shared_ptr<Allocation> find_address(CUdeviceptr address);
 std::shared_ptr<Allocation> find_host(const void* pointer);
 void add_variable(ContextObject& context, CUdeviceptr address, std::size_t bytes, bool managed);
 void remove_variable(CUdeviceptr address);
-void release_memory_of(const ContextObject& context);
+void release_memory_of(ContextObject& context);
 std::vector<std::shared_ptr<Allocation>> all_allocations();
 /// Notes who makes an object, where leaks are looked for.
 void trace(const ContextObject& context, Traced& object);
@@ -151,7 +152,7 @@ CUresult current_pool(int ordinal, CUmemoryPool* pool);
 CUresult set_current_pool(int ordinal, CUmemoryPool pool);
 CUresult create_pool(CUmemoryPool* made, const CUmemPoolProps* props);
 CUresult destroy_pool(CUmemoryPool pool);
-CUresult trim_pool(CUmemoryPool pool);
+CUresult trim_pool(CUmemoryPool pool, std::size_t least);
 CUresult set_pool_attribute(CUmemoryPool pool, int attribute, const void* value);
 CUresult pool_attribute(CUmemoryPool pool, int attribute, void* value);
 CUresult set_pool_access(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count);
@@ -160,6 +161,19 @@ CUresult pool_access(int* flags, CUmemoryPool pool, const CUmemLocation* locatio
 CUresult allocate_in_stream(ContextObject& context, StreamObject& stream, CUmemoryPool pool,
                             std::size_t bytes, CUdeviceptr& address);
 CUresult free_in_stream(StreamObject& stream, CUdeviceptr address);
+/// Takes from pools, down to their thresholds, what they keep of the stream's frees or, where it is
+/// null, of all the context's, as far as the work before is over.
+void shrink_pools(ContextObject& context, const StreamObject* stream);
+/// Takes from pools what they keep of the context's memory, after its work; false: there was none.
+bool empty_pools(ContextObject& context);
+/// What `create` makes, of the memory that pools keep if there is no other.
+template <class F>
+auto with_room(ContextObject& context, F&& create) {
+  auto made = create();
+  if (!made && made.error().code == ErrorCode::out_of_memory && empty_pools(context))
+    made = create();
+  return made;
+}
 CUresult make_graph_memory(ContextObject& context, std::size_t bytes,
                            std::shared_ptr<GraphMemory>& made);
 /// Marks a node's memory as the program's, or as freed.
@@ -304,6 +318,10 @@ CUresult record_event(StreamObject& stream, EventObject& event);
 CUresult wait_event(StreamObject& stream, EventObject& event);
 CUresult query_event(EventObject& event);
 CUresult synchronize_event(EventObject& event);
+/// The same, as programs ask for them.
+CUresult wait_for(StreamObject& stream);
+CUresult wait_for(ContextObject& context);
+CUresult wait_for_event(EventObject& event);
 CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds);
 
 // ------------------------------------------------------------------------- arrays and textures

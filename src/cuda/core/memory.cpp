@@ -94,13 +94,15 @@ bool add_mapped(const std::shared_ptr<Allocation>& allocation) {
 }
 
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
-                  std::shared_ptr<Allocation>& made) {
+                  std::shared_ptr<Allocation>& made, const Buffer* kept) {
   if (!bytes) return fail(eInvalidValue, "an allocation of no bytes");
   // Where the device's memory is not the host's, managed memory is the host's: kernels reach it.
   const bool host =
       use == MemoryUse::host || (use == MemoryUse::managed && !context.device->shared_addresses);
-  auto buffer =
-      Buffer::create(context.gpu(), bytes, host ? BufferMemory::host : BufferMemory::device);
+  auto buffer = with_room(context, [&]() -> Result<Buffer> {
+    if (kept) return *kept;
+    return Buffer::create(context.gpu(), bytes, host ? BufferMemory::host : BufferMemory::device);
+  });
   if (!buffer) return report(buffer.error());
   if (use == MemoryUse::managed && number(buffer->mapped()) != buffer->address())
     return not_supported("managed memory",
@@ -153,6 +155,7 @@ CUresult release(CUdeviceptr address, MemoryUse use) {
   if (allocation->pool) {
     std::lock_guard lock(allocation->pool->mutex);
     allocation->pool->used -= allocation->bytes;
+    allocation->pool->reserved -= allocation->buffer->size();
   }
   return code;
 }
@@ -252,8 +255,9 @@ void remove_variable(CUdeviceptr address) {
     forget(*allocation);
 }
 
-void release_memory_of(const ContextObject& context) {
+void release_memory_of(ContextObject& context) {
   for (const auto& each : by_address().of(context)) forget(*each);
+  (void)empty_pools(context);
 }
 
 std::vector<std::shared_ptr<Allocation>> all_allocations() { return by_address().all(); }

@@ -279,12 +279,21 @@ struct LinkObject {
   std::size_t error_bytes = 0;
 };
 
+/// Freed memory that a pool keeps: free behind the work that its stream has by then.
+struct KeptMemory {
+  Buffer buffer;
+  std::shared_ptr<StreamObject> stream;
+};
+
 struct PoolObject {
   int device = 0;
   bool builtin = false;
   std::uint64_t most = 0;  ///< bytes; 0: as many as the device has
   std::mutex mutex;        ///< what follows
-  std::uint64_t release_threshold = 0, used = 0, used_high = 0, reserved_high = 0;
+  bool destroyed = false;
+  std::vector<KeptMemory> kept;  ///< the oldest first
+  /// `reserved` has what is kept, too.
+  std::uint64_t release_threshold = 0, used = 0, used_high = 0, reserved = 0, reserved_high = 0;
   int reuse[3] = {1, 1, 1};
 };
 

@@ -1,7 +1,10 @@
-// Memory pools and allocations in a stream's order. Freed memory goes back at once, so that a pool
-// is a limit and a count; its attributes for reuse are kept for who asks.
+// Memory pools and allocations in a stream's order. A pool keeps freed memory for later allocations
+// until the program waits for the work before the free; what it keeps is whole allocations.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,8 +17,8 @@ namespace ptx2spv::cuda {
 namespace {
 
 // CUmemPool_attribute.
-constexpr int kFirstReuse = 1, kLastReuse = 3, kReleaseThreshold = 4, kReserved = 5,
-              kReservedHigh = 6, kUsed = 7, kUsedHigh = 8;
+constexpr int kFirstReuse = 1, kReuseOfIdle = 2, kReuseInOrder = 3, kLastReuse = 3,
+              kReleaseThreshold = 4, kReserved = 5, kReservedHigh = 6, kUsed = 7, kUsedHigh = 8;
 // CUmemLocationType, CUmemAllocationType and CUmemAccess_flags.
 constexpr int kLocationDevice = 1, kAllocationPinned = 1, kAccessNone = 0, kAccessReadWrite = 3;
 
@@ -41,7 +44,57 @@ std::shared_ptr<PoolObject> current_pool(DeviceObject& device) {
 
 CUresult no_pool() { return fail(eInvalidValue, "no such memory pool"); }
 
+/// How many pieces of memory all pools keep.
+std::atomic<std::uint64_t> g_kept{0};
+
+bool is_over(const KeptMemory& memory) {
+  StreamObject& stream = *memory.stream;
+  if (is_held_up(stream)) return false;
+  std::lock_guard lock(stream.mutex);
+  return !stream.stream || stream.stream->idle();
+}
+
+/// Takes what is `free` from the pool, the oldest first, as long as it has more than `most` bytes
+/// and has `least` without it.
+template <class F>
+void give_back(PoolObject& pool, std::uint64_t most, std::uint64_t least, F&& free) {
+  std::vector<KeptMemory> out;  // ends without the lock
+  std::lock_guard lock(pool.mutex);
+  for (std::size_t i = 0; i < pool.kept.size() && pool.reserved > most;) {
+    const std::uint64_t bytes = pool.kept[i].buffer.size();
+    if (pool.reserved - bytes < least || !free(pool.kept[i])) {
+      ++i;
+      continue;
+    }
+    pool.reserved -= bytes;
+    out.push_back(std::move(pool.kept[i]));
+    pool.kept.erase(pool.kept.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  g_kept -= out.size();
+}
+
 }  // namespace
+
+void shrink_pools(ContextObject& context, const StreamObject* stream) {
+  if (!g_kept) return;
+  for (const auto& pool : tables().pools.all()) {
+    const auto free = [&](const KeptMemory& each) {
+      return (stream ? each.stream.get() == stream : each.stream->context == &context) &&
+             is_over(each);
+    };
+    give_back(*pool, pool->release_threshold, 0, free);
+  }
+}
+
+bool empty_pools(ContextObject& context) {
+  if (!g_kept) return false;
+  (void)synchronize(context);
+  const std::uint64_t before = g_kept;
+  for (const auto& pool : tables().pools.all())
+    give_back(*pool, 0, 0,
+              [&](const KeptMemory& each) { return each.stream->context == &context; });
+  return g_kept < before;
+}
 
 CUresult default_pool(int ordinal, CUmemoryPool* pool) {
   DeviceObject* device = device_at(ordinal);
@@ -85,7 +138,8 @@ CUresult create_pool(CUmemoryPool* made, const CUmemPoolProps* props) {
   if (!device_at(props->location.id)) return fail(eInvalidValue, "no such device");
   auto pool = std::make_shared<PoolObject>();
   pool->device = props->location.id;
-  pool->most = props->maxSize;
+  constexpr std::uint64_t kStep = 32 << 20;  // in which NVIDIA's driver counts
+  pool->most = props->maxSize / kStep * kStep + (props->maxSize % kStep ? kStep : 0);
   *made = tables().pools.add(std::move(pool));
   return eSuccess;
 }
@@ -94,6 +148,13 @@ CUresult destroy_pool(CUmemoryPool handle) {
   auto pool = tables().pools.find(handle);
   if (!pool) return no_pool();
   if (pool->builtin) return fail(eInvalidValue, "a device's own pool is not destroyed");
+  std::set<ContextObject*> users;
+  {
+    std::lock_guard lock(pool->mutex);
+    pool->destroyed = true;
+    for (const KeptMemory& each : pool->kept) users.insert(each.stream->context);
+  }
+  for (ContextObject* each : users) (void)empty_pools(*each);
   tables().pools.take(handle);
   DeviceObject& device = *device_at(pool->device);
   std::lock_guard lock(device.mutex);
@@ -101,7 +162,12 @@ CUresult destroy_pool(CUmemoryPool handle) {
   return eSuccess;
 }
 
-CUresult trim_pool(CUmemoryPool pool) { return tables().pools.has(pool) ? eSuccess : no_pool(); }
+CUresult trim_pool(CUmemoryPool handle, std::size_t least) {
+  auto pool = tables().pools.find(handle);
+  if (!pool) return no_pool();
+  give_back(*pool, least, least, is_over);
+  return eSuccess;
+}
 
 CUresult set_pool_attribute(CUmemoryPool handle, int attribute, const void* value) {
   auto pool = tables().pools.find(handle);
@@ -119,7 +185,10 @@ CUresult set_pool_attribute(CUmemoryPool handle, int attribute, const void* valu
   }
   if ((attribute != kReservedHigh && attribute != kUsedHigh) || number)
     return fail(eInvalidValue, "the attribute is not set, or to 0 alone");
-  (attribute == kUsedHigh ? pool->used_high : pool->reserved_high) = pool->used;
+  if (attribute == kUsedHigh)
+    pool->used_high = pool->used;
+  else
+    pool->reserved_high = pool->reserved;
   return eSuccess;
 }
 
@@ -130,7 +199,7 @@ CUresult pool_attribute(CUmemoryPool handle, int attribute, void* value) {
   std::uint64_t number = 0;
   switch (attribute) {
     case kReleaseThreshold: number = pool->release_threshold; break;
-    case kReserved:
+    case kReserved: number = pool->reserved; break;
     case kUsed: number = pool->used; break;
     case kReservedHigh: number = pool->reserved_high; break;
     case kUsedHigh: number = pool->used_high; break;
@@ -171,25 +240,69 @@ CUresult pool_access(int* flags, CUmemoryPool handle, const CUmemLocation* locat
 
 namespace {
 
-CUresult take_from(ContextObject& context, const std::shared_ptr<PoolObject>& pool,
-                   std::size_t bytes, CUdeviceptr& address) {
+/// Memory that the pool keeps and an allocation in the stream may have: of the stream's own frees,
+/// of others' whose work is over, or whose work the device has, which runs it in order; the
+/// smallest, and at most twice as large. With the pool's lock.
+std::optional<Buffer> find_kept(PoolObject& pool, const StreamObject& stream, std::size_t bytes) {
+  const auto may = [&](int attribute) { return pool.reuse[attribute - kFirstReuse] != 0; };
+  auto best = pool.kept.end();
+  for (auto each = pool.kept.begin(); each != pool.kept.end(); ++each) {
+    const std::uint64_t size = each->buffer.size();
+    if (size < bytes || size / 2 > bytes || each->stream->context != stream.context) continue;
+    if (best != pool.kept.end() && best->buffer.size() <= size) continue;
+    if (each->stream.get() == &stream || (may(kReuseOfIdle) && is_over(*each)) ||
+        (may(kReuseInOrder) && !is_held_up(*each->stream)))
+      best = each;
+  }
+  if (best == pool.kept.end()) return std::nullopt;
+  Buffer found = std::move(best->buffer);
+  pool.kept.erase(best);
+  --g_kept;
+  return found;
+}
+
+/// Leaves freed memory to its pool; false: it is no pool's, or kernels are checked, which are to
+/// find uses of what is freed.
+bool leave_to_pool(StreamObject& stream, CUdeviceptr address) {
+  const auto allocation = find_address(address);
+  if (!allocation || allocation->address != address || !allocation->pool ||
+      allocation->context != stream.context || kernels_are_checked(*stream.context))
+    return false;
+  PoolObject& pool = *allocation->pool;
+  std::lock_guard lock(pool.mutex);
+  if (pool.destroyed || find_address(address) != allocation) return false;
+  forget(*allocation);
+  pool.used -= allocation->bytes;
+  pool.kept.push_back({*allocation->buffer, stream.shared_from_this()});
+  ++g_kept;
+  return true;
+}
+
+CUresult take_from(ContextObject& context, const StreamObject& stream,
+                   const std::shared_ptr<PoolObject>& pool, std::size_t bytes,
+                   CUdeviceptr& address) {
   DeviceObject& device = *device_at(pool->device);
   if (&device != context.device)
     return fail(eInvalidValue, "the pool and the stream are of different devices");
+  std::optional<Buffer> kept;
   {
     std::lock_guard lock(pool->mutex);
     if (pool->most && (pool->used > pool->most || bytes > pool->most - pool->used))
       return fail(eMemoryAllocation,
                   fmt::format("the pool holds at most {} bytes (maxSize)", pool->most));
+    kept = find_kept(*pool, stream, bytes);
     pool->used += bytes;
+    pool->reserved += kept ? 0 : bytes;
     pool->used_high = std::max(pool->used_high, pool->used);
-    pool->reserved_high = std::max(pool->reserved_high, pool->used);
+    pool->reserved_high = std::max(pool->reserved_high, pool->reserved);
   }
   std::shared_ptr<Allocation> made;
-  CUresult code = allocate(context, bytes, MemoryUse::device, 0, made);
+  const CUresult code =
+      allocate(context, bytes, MemoryUse::device, 0, made, kept ? &*kept : nullptr);
   if (code != eSuccess) {
     std::lock_guard lock(pool->mutex);
     pool->used -= bytes;
+    pool->reserved -= kept ? kept->size() : bytes;
     return code;
   }
   made->pool = pool;
@@ -209,7 +322,7 @@ CUresult allocate_in_stream(ContextObject& context, StreamObject& stream, CUmemo
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-    return take_from(context, pool, bytes, address);
+    return take_from(context, stream, pool, bytes, address);
   }
   std::shared_ptr<GraphMemory> memory;
   if (CUresult code = make_graph_memory(context, bytes, memory); code != eSuccess) return code;
@@ -222,6 +335,7 @@ CUresult free_in_stream(StreamObject& stream, CUdeviceptr address) {
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
+    if (leave_to_pool(stream, address)) return eSuccess;
     if (!is_held_up(stream)) return release(address, MemoryUse::device);
     if (CUresult code = check_release(address, MemoryUse::device); code != eSuccess) return code;
     return in_order(stream, [address] { return release(address, MemoryUse::device); });

@@ -279,6 +279,24 @@ CUresult synchronize_event(EventObject& event) {
   return static_cast<CUresult>(context.sticky.load());
 }
 
+CUresult wait_for(StreamObject& stream) {
+  const CUresult code = synchronize(stream);
+  shrink_pools(*stream.context, &stream);
+  return code;
+}
+
+CUresult wait_for(ContextObject& context) {
+  const CUresult code = synchronize(context);
+  shrink_pools(context, nullptr);
+  return code;
+}
+
+CUresult wait_for_event(EventObject& event) {
+  const CUresult code = synchronize_event(event);
+  shrink_pools(*event.context, nullptr);
+  return code;
+}
+
 CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds) {
   if (start.context->device != end.context->device)
     return fail(eInvalidResourceHandle, "the events are of different devices");

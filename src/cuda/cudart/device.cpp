@@ -192,7 +192,7 @@ CUresult cudaChooseDevice(int* ordinal, const cudaDeviceProp* wanted) {
 CUresult cudaDeviceSynchronize() {
   return call([](ContextObject& context) -> CUresult {
     if (CUresult code = begin_wait(context); code != eSuccess) return code;
-    return synchronize(context);
+    return wait_for(context);
   });
 }
 

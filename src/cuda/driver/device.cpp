@@ -297,7 +297,7 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 CUresult cuCtxSynchronize() {
   return call([](ContextObject& context) {
     const CUresult code = begin_wait(context);
-    return code == eSuccess ? synchronize(context) : code;
+    return code == eSuccess ? wait_for(context) : code;
   });
 }
 

@@ -266,6 +266,63 @@ void registrations() {
   (void)cudaGetLastError();
 }
 
+/// "srcHeight must be greater than or equal to Height + srcY", of the host's memory, too.
+void rows_of_slices() {
+  constexpr std::size_t kWidth = 40, kHeight = 10;
+  std::vector<char> host(2 * kWidth * kHeight);
+  char* device = nullptr;
+  CHECK(cudaMalloc(&device, 4 * kWidth * kHeight));
+  CUDA_MEMCPY3D c{};
+  c.srcMemoryType = CU_MEMORYTYPE_HOST;
+  c.srcHost = host.data();
+  c.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  c.dstDevice = reinterpret_cast<CUdeviceptr>(device);
+  c.srcPitch = c.dstPitch = c.WidthInBytes = kWidth;
+  c.srcHeight = c.dstHeight = c.Height = kHeight;
+  c.Depth = 1;
+  EXPECT(DRIVER(cuMemcpy3D)(&c) == CUDA_SUCCESS);
+  for (std::size_t CUDA_MEMCPY3D::*y : {&CUDA_MEMCPY3D::srcY, &CUDA_MEMCPY3D::dstY}) {
+    CUDA_MEMCPY3D low = c;
+    low.*y = 1;
+    EXPECT(DRIVER(cuMemcpy3D)(&low) == CUDA_ERROR_INVALID_VALUE);
+    EXPECT(DRIVER(cuMemcpy3DAsync)(&low, nullptr) == CUDA_ERROR_INVALID_VALUE);
+    low.srcHeight = low.dstHeight = kHeight + 1;
+    EXPECT(DRIVER(cuMemcpy3D)(&low) == CUDA_SUCCESS);
+  }
+  CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+  int ordinal = -1;
+  void* data = &ordinal;
+  EXPECT(DRIVER(cuPointerGetAttributes)(0, &attribute, &data, c.dstDevice) ==
+         CUDA_ERROR_INVALID_VALUE);
+  EXPECT(DRIVER(cuPointerGetAttributes)(1, &attribute, &data, c.dstDevice) == CUDA_SUCCESS);
+  EXPECT(ordinal == 0);
+  CHECK(cudaFree(device));
+}
+
+/// Without leave to reuse what is idle or will be, another stream gets other memory.
+void pools_without_leave() {
+  cudaMemPoolProps props{};
+  props.allocType = cudaMemAllocationTypePinned;
+  props.location.type = cudaMemLocationTypeDevice;
+  cudaStream_t streams[2];
+  for (auto& each : streams) CHECK(cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking));
+  for (int leave : {0, 1}) {
+    cudaMemPool_t pool = nullptr;
+    CHECK(cudaMemPoolCreate(&pool, &props));
+    for (auto which : {cudaMemPoolReuseFollowEventDependencies, cudaMemPoolReuseAllowOpportunistic,
+                       cudaMemPoolReuseAllowInternalDependencies})
+      CHECK(cudaMemPoolSetAttribute(pool, which, &leave));
+    void *first = nullptr, *second = nullptr;
+    CHECK(cudaMallocFromPoolAsync(&first, 1 << 20, pool, streams[0]));
+    CHECK(cudaFreeAsync(first, streams[0]));
+    CHECK(cudaMallocFromPoolAsync(&second, 1 << 20, pool, streams[1]));
+    EXPECT((first == second) == (leave != 0));
+    CHECK(cudaFreeAsync(second, streams[1]));
+    CHECK(cudaMemPoolDestroy(pool));
+  }
+  for (auto& each : streams) CHECK(cudaStreamDestroy(each));
+}
+
 }  // namespace
 
 int main() {
@@ -280,5 +337,7 @@ int main() {
   flags_of_waits();
   pageable_memory();
   registrations();
+  rows_of_slices();
+  pools_without_leave();
   return verdict();
 }
