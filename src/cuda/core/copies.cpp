@@ -145,10 +145,10 @@ CUresult resolve(Side& side, const Given& given, const Extent& extent) {
   if (given.pitch && rows && given.x > beside)
     return fail(eInvalidValue, "a row reaches beyond its pitch");
   const std::size_t height = given.height ? given.height : extent.height;
-  if (extent.depth > 1 && given.height > extent.height && given.y > given.height - extent.height)
-    return fail(eInvalidValue, "a slice reaches beyond its height");
   if (height < extent.height)
     return fail(eInvalidValue, "the height of a slice is less than the height copied");
+  if (given.height && given.y > height - extent.height)
+    return fail(eInvalidValue, "a slice reaches beyond its height");
   if (!multiply(side.pitch, height, side.slice))
     return fail(eInvalidValue, "a slice is larger than any memory");
   switch (given.type) {

@@ -118,7 +118,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
 }
 
 CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CUdeviceptr address) {
-  if (!attributes || !data) return eInvalidValue;
+  if (!attributes || !data || !count) return eInvalidValue;
   return call_anywhere([&](ContextObject*) {
     for (unsigned i = 0; i < count; ++i)
       if (data[i] && pointer_attribute(data[i], attributes[i], address) != eSuccess &&
