@@ -47,7 +47,7 @@ CUresult no_pool() { return fail(eInvalidValue, "no such memory pool"); }
 /// How many pieces of memory all pools keep.
 std::atomic<std::uint64_t> g_kept{0};
 
-bool is_over(const KeptMemory& memory) {
+bool work_is_over(const KeptMemory& memory) {
   StreamObject& stream = *memory.stream;
   if (is_held_up(stream)) return false;
   std::lock_guard lock(stream.mutex);
@@ -80,7 +80,7 @@ void shrink_pools(ContextObject& context, const StreamObject* stream) {
   for (const auto& pool : tables().pools.all()) {
     const auto free = [&](const KeptMemory& each) {
       return (stream ? each.stream.get() == stream : each.stream->context == &context) &&
-             is_over(each);
+             work_is_over(each);
     };
     give_back(*pool, pool->release_threshold, 0, free);
   }
@@ -165,7 +165,7 @@ CUresult destroy_pool(CUmemoryPool handle) {
 CUresult trim_pool(CUmemoryPool handle, std::size_t least) {
   auto pool = tables().pools.find(handle);
   if (!pool) return no_pool();
-  give_back(*pool, least, least, is_over);
+  give_back(*pool, least, least, work_is_over);
   return eSuccess;
 }
 
@@ -250,7 +250,7 @@ std::optional<Buffer> find_kept(PoolObject& pool, const StreamObject& stream, st
     const std::uint64_t size = each->buffer.size();
     if (size < bytes || size / 2 > bytes || each->stream->context != stream.context) continue;
     if (best != pool.kept.end() && best->buffer.size() <= size) continue;
-    if (each->stream.get() == &stream || (may(kReuseOfIdle) && is_over(*each)) ||
+    if (each->stream.get() == &stream || (may(kReuseOfIdle) && work_is_over(*each)) ||
         (may(kReuseInOrder) && !is_held_up(*each->stream)))
       best = each;
   }
