@@ -1,4 +1,5 @@
 // What the CUDA libraries say on standard error of calls that they refuse.
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,32 @@ TEST(RefusedCalls, HaveALineEachInTheLog) {
   if (no_python()) GTEST_SKIP() << "python3 is not installed";
   const std::string line = std::string("ptx2spv: cudaErrorNotSupported: ") + kReason;
   EXPECT_EQ(said_by("libcudart.so.12", kTwice, {"PTX2SPV_CUDA_LOG=1"}), line + line);
+}
+
+TEST(PtxexecLog, HasEveryCallOnRequest) {
+  std::string program;
+  ASSERT_TRUE(compile_c("pools", program));
+  const ProcessResult result = execute({"--log=all", program, "nothing"});
+  EXPECT_EQ(result.out, "good\n");
+  const std::regex lines[] = {
+      std::regex("ptx2spv: cuInit\\(0\\) = CUDA_SUCCESS, [0-9.]+ us\n"),
+      std::regex("\nptx2spv: cuMemAlloc_v2\\(0x[0-9a-f]+, 4096\\) = CUDA_SUCCESS, [0-9.]+ us\n"),
+      std::regex("\nptx2spv: cuLaunchKernel\\(0x[0-9a-f]+, 1, 1, 1, 1, 1, 1, 0, 0x0, .*\\) = "
+                 "CUDA_SUCCESS, [0-9.]+ us, kernel store<<<\\(1, 1, 1\\), \\(1, 1, 1\\), 0>>>\n")};
+  for (const std::regex& line : lines)
+    EXPECT_TRUE(std::regex_search(result.error, line)) << result.error;
+  // The same without the option has nothing, and an option's value stands behind its `=`.
+  EXPECT_EQ(execute({program, "nothing"}).error, "");
+  EXPECT_EQ(execute({"--log", "echo", "all"}).out, "all\n");
+  EXPECT_EQ(run_process({tool_path("ptxexec"), "--log=calls", "echo"}).exit_code, 2);
+}
+
+TEST(PtxexecLog, HasReasonsBeforeCallsThatFail) {
+  if (no_python()) GTEST_SKIP() << "python3 is not installed";
+  const std::string said = said_by("libcudart.so.12", kTwice, {"PTX2SPV_CUDA_LOG=all"});
+  const auto reason = said.find(kReason);
+  ASSERT_NE(reason, std::string::npos) << said;
+  EXPECT_EQ(said.find(") = cudaErrorNotSupported, ", reason) > reason, true) << said;
 }
 
 // NVRTC asks for tables of its own, and needs none.

@@ -75,13 +75,14 @@ ProcessResult execute(const std::vector<std::string>& program,
 
 ::testing::AssertionResult compile_c(const std::string& name, std::string& made) {
   const std::string source = kHere + "driver/" + name + ".c";
-  return compile(name,
-                 {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source,
-                  "-L" + kLibraries, "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries, "-lm"},
-                 {source, kHere + "driver/driver.h", kHere + "driver/arrays.h",
-                  kHere + "driver/opengl.h", kHere + "driver/opengl_images.h",
-                  kHere + "driver/opengl_runtime.h", kLibraries + "/libcuda.so.1"},
-                 made);
+  return compile(
+      name,
+      {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, "-L" + kLibraries,
+       "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries, "-lm"},
+      {source, kHere + "driver/driver.h", kHere + "driver/arrays.h", kHere + "driver/opengl.h",
+       kHere + "driver/opengl_images.h", kHere + "driver/opengl_runtime.h",
+       kHere + "driver/pools.h", kLibraries + "/libcuda.so.1"},
+      made);
 }
 
 ::testing::AssertionResult compile_cuda(const std::string& name,

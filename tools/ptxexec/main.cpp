@@ -138,6 +138,11 @@ std::string take_suppressions(Environment& environment, const ParsedOption& opti
   return error.empty() ? suppressions_problem(text, file) : file + ": " + error;
 }
 
+std::string take_log(Environment& environment, const ParsedOption& option) {
+  environment.variables.emplace_back("PTX2SPV_CUDA_LOG", option.has_value ? option.value : "1");
+  return option.has_value ? choice_problem(option) : "";
+}
+
 /// Begins the file, to which each process of the program appends.
 std::string take_trace(Environment& environment, const ParsedOption& option) {
   const std::string file = std::filesystem::absolute(option.value).string();
@@ -174,8 +179,10 @@ constexpr Option kOptions[] = {
      "run under the Vulkan validation layer, whose messages are printed"},
     {set_variable<"PTX2SPV_CUDA_STATISTICS">, 0, "statistics", "",
      "when the program ends, print what each device did"},
-    {set_variable<"PTX2SPV_CUDA_LOG">, 0, "log", "",
-     "print why a call of the CUDA libraries failed"},
+    {set_by<take_log>, 0, "log", "[all]",
+     "print why a call of the CUDA libraries failed; all: every call, with arguments, result and "
+     "time",
+     "all"},
     {set_by<take_trace>, 0, "trace", "FILE",
      "write every call of CUDA's libraries, with arguments, result and time, and NVTX ranges to "
      "this "
@@ -242,7 +249,7 @@ int program_index(int first, int argc, char** argv) {
     for (const Option& each : kOptions) {
       const bool named = word == "--" + std::string(each.name) ||
                          (each.letter && word == std::string{'-', each.letter});
-      if (named) return !each.value.empty();
+      if (named) return !each.value.empty() && !each.optional_value();
     }
     return word == "--generate";  // which every tool has
   };

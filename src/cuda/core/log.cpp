@@ -45,6 +45,11 @@ CUresult code_of_trap(abi::TrapKind kind) {
 
 }  // namespace
 
+bool logs_calls() {
+  static const bool on = runtime::option_text(runtime::Option::cuda_log) == "all";
+  return on;
+}
+
 void say(std::string_view text) {
   std::string line = "ptx2spv: ";
   line += text;

@@ -21,6 +21,8 @@ CUresult fail(CUresult code, std::string_view text);
 void log_returned(CUresult code);
 /// Prints it with PTX2SPV_CUDA_LOG=1.
 void note(std::string_view text);
+/// With PTX2SPV_CUDA_LOG=all every call is printed (core/trace.hpp).
+bool logs_calls();
 /// Notes which interface the calling thread uses: its errors' names are printed.
 enum class Api : std::uint8_t { driver, runtime };
 void note_interface(Api which);

@@ -175,7 +175,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   using namespace ptx2spv::cuda::nvtx;
   constexpr std::uint32_t kCallbacks = 1;
   const auto* callbacks = static_cast<const Callbacks*>(export_table(kCallbacks));
-  if (!tracing() || !callbacks || callbacks->bytes < sizeof(Callbacks)) return 0;
+  if (!has_trace_file() || !callbacks || callbacks->bytes < sizeof(Callbacks)) return 0;
   fill(callbacks->table_of, 1, kCore);
   fill(callbacks->table_of, 5, kCore2);
   return 1;

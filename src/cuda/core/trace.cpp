@@ -31,7 +31,8 @@ int trace_file() {
 
 }  // namespace
 
-bool tracing() { return trace_file() >= 0; }
+bool tracing() { return logs_calls() || has_trace_file(); }
+bool has_trace_file() { return trace_file() >= 0; }
 
 double trace_clock() {
   timespec now{};
@@ -65,13 +66,19 @@ void trace_end_of_call(const char* name, Api which, double begin, const std::str
   const bool runtime = which == Api::runtime;
   const ErrorRow* row = find_error(result);
   std::string_view named = row ? (runtime ? row->runtime : row->driver) : "";
-  const std::string text = named.empty() ? std::to_string(result) : std::string(named);
+  const std::string code = named.empty() ? std::to_string(result) : std::string(named);
+  if (logs_calls()) {
+    std::string more;
+    for (const auto& [key, said] : notes) more += fmt::format(", {} {}", key, said);
+    say(fmt::format("{}({}) = {}, {:.1f} us{}", name, arguments, code, end - begin, more));
+  }
+  if (!has_trace_file()) return;
   std::string more;
   for (const auto& [key, said] : notes)
     more += fmt::format(",{}:{}", json_quote(key), json_quote(said));
   trace_event(name, runtime ? "runtime" : "driver", 'X', begin,
               fmt::format(",\"dur\":{:.3f},\"args\":{{\"arguments\":{},\"result\":{}{}}}",
-                          end - begin, json_quote("(" + arguments + ")"), json_quote(text), more));
+                          end - begin, json_quote("(" + arguments + ")"), json_quote(code), more));
 }
 
 }  // namespace ptx2spv::cuda

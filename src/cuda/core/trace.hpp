@@ -1,5 +1,6 @@
-// ptxexec --trace: every call of both interfaces, with its arguments, result and time, and the
-// program's own ranges (NVTX), in the format of Chrome's traces, which Perfetto reads.
+// Every call of both interfaces, with its arguments, result and time: by ptxexec --log=all in lines
+// of text, by --trace in the format of Chrome's traces, which Perfetto reads, with the program's
+// own ranges (NVTX).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,10 @@
 
 namespace ptx2spv::cuda {
 
+/// Calls are written somewhere.
 bool tracing();
+/// There is a trace's file.
+bool has_trace_file();
 
 /// Microseconds of a clock that all processes share.
 double trace_clock();
