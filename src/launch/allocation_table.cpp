@@ -123,7 +123,8 @@ Status add_records(DeviceState& device, Shown& shown, AllocationTable& table) {
   const std::vector<AllocationInfo>& live = table.list->live;
   table.race_records.resize(live.size());
   for (std::size_t i = 0; i < live.size(); ++i)
-    if (live[i].writable && live[i].name != kKernelHeapName && live[i].name != kGridWorkspaceName)
+    if (live[i].writable && live[i].address % Allocations::kShadowed == 0 &&
+        live[i].name != kKernelHeapName && live[i].name != kGridWorkspaceName)
       plan.add(live[i].bytes, table.race_records[i]);
   for (auto& [level, records] : shown.records)
     plan.add(level.first->levels[level.second].bytes, records);

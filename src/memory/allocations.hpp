@@ -24,6 +24,7 @@ struct AllocationInfo {
   std::shared_ptr<std::vector<std::byte>> host_bits;  ///< those that the host or a copy has set
   std::uint64_t host_bytes = 0;                       ///< how many these are
   std::string made, freed;  ///< the host's calls, a line each; empty where they are not traced
+  std::shared_ptr<const void> owner;  ///< of a suballocation's shadow
 };
 
 /// Sets bits of bytes which kernels may be setting others of.
@@ -38,6 +39,7 @@ struct WrittenBytes {
 struct AllocationList {
   std::vector<AllocationInfo> live;   ///< by address
   std::vector<AllocationInfo> freed;  ///< the latest first
+  std::vector<AllocationInfo> divided;  ///< those that have pools
   /// The live allocation that an address lies in; null: none.
   const AllocationInfo* find(std::uint64_t address) const;
   /// The live one that has the fewest bytes between itself and the address; null: there is none.
@@ -48,6 +50,8 @@ struct AllocationList {
 /// Thread-safe.
 class Allocations {
  public:
+  /// Where allocations begin that have shadows and race records, whose words no access may straddle.
+  static constexpr std::uint64_t kShadowed = 16;
   /// `traced`: later calls note where the host made them.
   void trace(bool traced) { traced_ = traced; }
   /// Returns the allocation's number. One of no bytes is not entered.
@@ -63,6 +67,23 @@ class Allocations {
   /// Of all shadows.
   void all_written();
   void rename(std::uint64_t address, std::string name);
+
+  /// Makes a part of one allocation a pool, of which suballocations alone may be accessed. False: it
+  /// lies in no allocation, or that one has a pool. `name`: for the reports; empty: the allocation's.
+  bool add_pool(std::uint64_t address, std::uint64_t bytes, std::string name);
+  bool has_pool(std::uint64_t address);
+  /// The allocation is one again, and all of the pool counts as written.
+  void remove_pool(std::uint64_t address);
+  /// With nothing in it.
+  void empty_pool(std::uint64_t address);
+  /// False: it lies in no pool, or on another one. `shadow`, `bits`: as for set_shadow(), of memory
+  /// that `owner` keeps; an address that is no multiple of kShadowed has none.
+  bool add_suballocation(std::uint64_t address, std::uint64_t bytes, std::uint64_t shadow,
+                         std::byte* bits, std::shared_ptr<const void> owner);
+  /// What was written stays so. False: there is none, or no room for it.
+  bool resize_suballocation(std::uint64_t address, std::uint64_t bytes, std::uint64_t shadow,
+                            std::byte* bits, std::shared_ptr<const void> owner);
+  void remove_suballocation(std::uint64_t address);
   /// Of a live allocation that begins there and has a shadow.
   std::optional<WrittenBytes> written_bytes(std::uint64_t address);
   /// Whether the host has written all of it, or it has no shadow.
@@ -71,8 +92,20 @@ class Allocations {
   std::shared_ptr<const AllocationList> list();
 
  private:
+  /// A part of an allocation; `whole` is what it was before, without the suballocations in live_.
+  struct Pool {
+    AllocationInfo whole;
+    std::uint64_t address = 0, bytes = 0, made = 0;  ///< suballocations made
+    std::string name;
+  };
+  Pool* pool_of(std::uint64_t address);
+  Pool* pool_with_room(std::uint64_t address, std::uint64_t bytes);
+  void end(std::map<std::uint64_t, AllocationInfo>::iterator at);
+  void end_parts(std::uint64_t first, std::uint64_t bytes);
+
   std::mutex mutex_;
   std::map<std::uint64_t, AllocationInfo> live_;
+  std::map<std::uint64_t, Pool> pools_;  ///< by the allocation's address
   std::deque<AllocationInfo> freed_;
   std::map<std::byte*, std::uint64_t> bits_;
   std::uint64_t next_ = 1;

@@ -1,7 +1,10 @@
 // ptxexec's sanitizer and time limits: what a program in C is told, and what it ends with.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "tests/cuda/programs.hpp"
 #include "tests/support/process.hpp"
@@ -64,6 +67,112 @@ TEST_F(Sanitized, AnAccessOutOfAParametersAllocationNamesThatOne) {
   EXPECT_NE(result.error.find("behind the end of " + own + " ("), std::string::npos)
       << own << "\n"
       << result.error;
+}
+
+// By kernels as nvcc compiles them. A store that converts is right beside loads of whole texels.
+TEST_F(Sanitized, WidthsOfSurfacesAreFound) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string program;
+  ASSERT_TRUE(compile_cuda("widths", {"widths.cu"}, {"-lineinfo"}, program));
+  const struct {
+    const char* mistake;
+    const char* out;
+    std::vector<const char*> texts;
+  } cases[] = {
+      {"formatted-right", "cudaSuccess\n", {}},
+      {"texels-right", "cudaSuccess\n", {}},
+      {"formatted",
+       "cudaSuccess\n",
+       {"other-width load", "bytes of the access: 16, of a texel of the 2d array: 8",
+        "widths.cu:19"}},
+      {"wider",
+       "cudaSuccess\n",
+       {"other-width store", "bytes of the access: 4, of a texel of the 2d array: 1",
+        "widths.cu:25"}},
+      {"texels", "cudaErrorMisalignedAddress\n", {"misaligned surface access", "widths.cu:30"}},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.mistake);
+    const ProcessResult result = execute({"--sanitize=width", program, each.mistake});
+    EXPECT_EQ(result.out, each.out);
+    for (const char* text : each.texts)
+      EXPECT_NE(result.error.find(text), std::string::npos) << text << " in\n" << result.error;
+    if (each.texts.empty()) {
+      EXPECT_EQ(result.error, "");
+    }
+  }
+}
+
+/// What pools.h does wrong: the check that finds it, and words of its report; none: nothing is
+/// wrong.
+struct PoolFault {
+  const char* name;
+  const char* check;
+  std::vector<const char*> texts;
+};
+
+void expect_pool_faults(const std::string& program) {
+  const PoolFault faults[] = {
+      {"nothing", "all,leaks", {}},
+      {"overrun",
+       "memory",
+       {"out-of-bounds store", "behind the end of suballocation 2 of pool 'arena' (248 bytes)",
+        "allocated by: "}},
+      {"neighbour",
+       "memory",
+       {"out-of-bounds store", "behind the end of suballocation 1 of pool 'arena' (256 bytes)"}},
+      {"between",
+       "memory",
+       {"out-of-bounds store", "before the start of suballocation 1 of pool 'arena'"}},
+      {"layout", "all", {}},
+      {"named", "memory", {"out-of-bounds store", "behind the end of suballocation 'weights'"}},
+      {"freed", "memory", {"freed-memory store", "suballocation 1 of pool 'arena'", "freed by: "}},
+      {"again", "init", {"uninitialised load", "suballocation 3 of pool 'arena'"}},
+      {"marked", "all", {}},
+      {"grown", "all", {}},
+      {"grown-unwritten", "init", {"uninitialised load", "suballocation 1 of pool 'arena'"}},
+      {"emptied", "memory", {"out-of-bounds store"}},
+      {"closed", "all", {}},
+      {"permissions", "all", {}},
+  };
+  for (const PoolFault& each : faults) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(execute({program, each.name}).error, "");
+    const ProcessResult result =
+        execute({std::string("--sanitize=") + each.check, program, each.name});
+    EXPECT_EQ(result.out, "good\n");
+    const bool leaks = std::string_view(each.check).ends_with("leaks");
+    EXPECT_EQ(result.exit_code, each.texts.empty() && !leaks ? 0 : 4) << result.error;
+    for (const char* text : each.texts)
+      EXPECT_NE(result.error.find(text), std::string::npos) << text << " in\n" << result.error;
+    if (each.texts.empty()) {
+      EXPECT_EQ(result.error.find("error:"), std::string::npos) << result.error;
+    }
+    EXPECT_EQ(result.error.find("NVTX are not checked") != std::string::npos,
+              std::string_view(each.name) == "permissions");
+    if (leaks) {
+      EXPECT_NE(result.error.find("4096 bytes of cudaMalloc 1 were never freed"), std::string::npos)
+          << result.error;
+    }
+  }
+}
+
+// What a program's own allocator gives out of a pool, as it tells NVTX.
+TEST_F(Sanitized, SuballocationsAreAllocations) {
+  std::string program;
+  ASSERT_TRUE(compile_c("pools", program));
+  expect_pool_faults(program);
+}
+
+TEST_F(Sanitized, SuballocationsByTheHeadersOfNvtx) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  const std::string include =
+      std::filesystem::canonical(nvcc()).parent_path().parent_path().string() + "/include/nvtx3";
+  if (!std::filesystem::exists(include + "/nvToolsExtMemCudaRt.h"))
+    GTEST_SKIP() << "NVTX's headers for memory are missing";
+  std::string program;
+  ASSERT_TRUE(compile_cuda("suballocations", {"suballocations.cu"}, {"-ldl"}, program));
+  expect_pool_faults(program);
 }
 
 // An array that is freed under a live handle is read as an H200 reads it, without the sanitizer.

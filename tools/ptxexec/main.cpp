@@ -287,9 +287,6 @@ void apply(const Environment& environment) {
   for (const auto& [name, value] : environment.variables) {
     set(name.c_str(), value);
     if (name == "PTX2SPV_DEVICE") unsetenv("PTX2SPV_DEVICES");
-    // What NVTX's headers in a program hand its ranges to.
-    if (name == "PTX2SPV_CUDA_TRACE")
-      setenv("NVTX_INJECTION64_PATH", (library_folder() / "libptx2spv-cuda.so").c_str(), 0);
   }
   for (auto [key, value] : environment.debug) {
     std::replace(value.begin(), value.end(), ',', '+');  // as names are separated there
@@ -307,6 +304,8 @@ int start(char** program, const std::filesystem::path& folder, bool build) {
   put_first("LD_LIBRARY_PATH", folder.string());
   setenv("PATH", kDefaultPath, 0);
   put_first("PATH", (folder / "bin").string());  // nvidia-smi
+  // What NVTX's headers in a program tell of its ranges, for traces, and pools, for the sanitizer.
+  setenv("NVTX_INJECTION64_PATH", (folder / "libptx2spv-cuda.so").c_str(), 0);
   // A program that opens NVIDIA's libraries by their paths, or has them in its DT_RPATH, gets ours.
   const auto audit = folder / "libptx2spv-cuda-audit.so";
   std::error_code ignored;

@@ -1,4 +1,5 @@
 // What a program never freed, for the sanitizer's check of that name.
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -36,7 +37,10 @@ std::size_t leaked_memory(const DeviceObject& device) {
                        each->use == MemoryUse::managed;
     if (!owned || !each->context || each->context->device != &device) continue;
     ++count;
-    const runtime::AllocationInfo* known = list->find(each->address);
+    const auto divided =
+        std::ranges::find(list->divided, each->address, &runtime::AllocationInfo::address);
+    const runtime::AllocationInfo* known =
+        divided != list->divided.end() ? &*divided : list->find(each->address);
     say_leak(
         fmt::format("{} bytes of {} were never freed", each->bytes, known ? known->name : "memory"),
         known ? std::string_view(known->made) : std::string_view());
