@@ -2,6 +2,7 @@
 // variants for per-thread streams, answers of those that are not supported, and cuGetProcAddress
 // over all of them.
 #include <dlfcn.h>
+#include <execinfo.h>
 
 #include <algorithm>
 #include <cstring>
@@ -98,11 +99,15 @@ constexpr int kFound = 0, kNotFound = 1, kTooOld = 2;
 constexpr unsigned char kRuntimeTable[16] = {0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
                                              0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
 
-/// Of the program or library that the code belongs to.
-std::string file_of(const void* code) {
-  Dl_info info{};
-  if (!dladdr(code, &info) || !info.dli_fname) return "the program";
-  return std::filesystem::path(info.dli_fname).filename();
+/// The program or library that called this one, by however many functions of it.
+std::string file_of_caller() {
+  void* frames[8];
+  Dl_info own{}, info{};
+  dladdr(reinterpret_cast<void*>(&file_of_caller), &own);
+  for (int i = 0, count = backtrace(frames, 8); i < count; ++i)
+    if (dladdr(frames[i], &info) && info.dli_fname && info.dli_fbase != own.dli_fbase)
+      return std::filesystem::path(info.dli_fname).filename();
+  return "the program";
 }
 
 }  // namespace
@@ -141,7 +146,7 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
     say_once(fmt::format(
         "{} asks for tables that are private to NVIDIA's own runtime library, which is linked into "
         "it: build it by `ptxexec build make`, or whatever builds it, or with nvcc -cudart shared",
-        file_of(__builtin_return_address(0))));
+        file_of_caller()));
   return fail(eSymbolNotFound, "there is no such table");
 }
 
