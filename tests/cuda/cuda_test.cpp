@@ -108,6 +108,22 @@ TEST(DriverInterface, LibrariesByAnyName) {
   EXPECT_EQ(result.out, "good\n") << result.error;
 }
 
+// As cudarc and rust-cuda use the interface, with a kernel as LLVM writes it.
+TEST(DriverInterface, BindingsOfOtherLanguages) {
+  PTX2SPV_NEEDS_PRELOADS;
+  std::string program;
+  ASSERT_TRUE(compile_c("bindings", program));
+  const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
+TEST(DriverInterface, ShadersOfSlang) {
+  std::string program;
+  ASSERT_TRUE(compile_c("shader", program));
+  const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+}
+
 /// A program that asks NVRTC for machine code, `libraries` behind its own command.
 ::testing::AssertionResult compile_nvrtc_program(const std::string& name,
                                                  const std::vector<std::string>& libraries,
