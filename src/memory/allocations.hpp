@@ -37,8 +37,8 @@ struct WrittenBytes {
 
 /// The allocations at one time.
 struct AllocationList {
-  std::vector<AllocationInfo> live;   ///< by address
-  std::vector<AllocationInfo> freed;  ///< the latest first
+  std::vector<AllocationInfo> live;     ///< by address
+  std::vector<AllocationInfo> freed;    ///< the latest first
   std::vector<AllocationInfo> divided;  ///< those that have pools
   /// The live allocation that an address lies in; null: none.
   const AllocationInfo* find(std::uint64_t address) const;
@@ -50,7 +50,8 @@ struct AllocationList {
 /// Thread-safe.
 class Allocations {
  public:
-  /// Where allocations begin that have shadows and race records, whose words no access may straddle.
+  /// Where allocations begin that have shadows and race records, whose words no access may
+  /// straddle.
   static constexpr std::uint64_t kShadowed = 16;
   /// `traced`: later calls note where the host made them.
   void trace(bool traced) { traced_ = traced; }
@@ -68,8 +69,9 @@ class Allocations {
   void all_written();
   void rename(std::uint64_t address, std::string name);
 
-  /// Makes a part of one allocation a pool, of which suballocations alone may be accessed. False: it
-  /// lies in no allocation, or that one has a pool. `name`: for the reports; empty: the allocation's.
+  /// Makes a part of one allocation a pool, of which suballocations alone may be accessed. False:
+  /// it lies in no allocation, or that one has a pool. `name`: for the reports; empty: the
+  /// allocation's.
   bool add_pool(std::uint64_t address, std::uint64_t bytes, std::string name);
   bool has_pool(std::uint64_t address);
   /// The allocation is one again, and all of the pool counts as written.
