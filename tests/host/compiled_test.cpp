@@ -252,7 +252,7 @@ TEST_P(Anywhere, RowsOfATileFollowEachOther) {
   }
 }
 
-/// The same without barriers, where vectors have fewer lanes: rows that change their places.
+/// The same of global memory, without barriers: rows that change their places.
 TEST_P(Anywhere, RowsOfGlobalMemoryFollowEachOther) {
   expect_equal(
       "shr.u32 %r12, %r2, 3;\nand.b32 %r13, %r2, 7;\nmad.lo.u32 %r14, %r12, 12, %r13;\n"

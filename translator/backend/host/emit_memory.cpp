@@ -259,9 +259,10 @@ void Emitter::scatter(LLVMValueRef what, LLVMValueRef addresses, LLVMValueRef la
                {what, b_.cast(op_inttoptr, addresses, pointers), b_.c32(1), lanes});
 }
 
-/// Rows of a small block, or of a tile in shared memory, follow each other in groups of lanes.
+/// Rows of a small block, or of a tile in shared memory, follow each other in groups of lanes. That
+/// is worth a look where a vector has several registers; textures' texels gather without it.
 Emitter::Lines Emitter::groups(const Access& a, unsigned bytes) {
-  return a.follows && b_.lanes > kGroup ? lines_of(a, bytes, kGroup) : Lines();
+  return a.follows && b_.lanes >= 4 * kGroup ? lines_of(a, bytes, kGroup) : Lines();
 }
 
 /// Of each group of lanes.
