@@ -117,6 +117,22 @@ std::vector<std::uint32_t> finish(spirv::Builder& b, spirv::Id callee, spirv::Id
   return b.finish();
 }
 
+TEST(Library, a_function_may_stay_a_call_while_those_that_it_calls_do_not) {
+  const auto words = assemble_spirv(kLibrary);
+  const spirv::Library library(words);
+  spirv::Builder b;
+  const spirv::Id uint = b.type_uint(), pair = b.type_uvec(2);
+  std::string error;
+  const spirv::Id outer = library.link(b, "outer", b.type_function(pair, {uint, pair}), error,
+                                       spv::FunctionControlMask::DontInline);
+  ASSERT_NE(outer, 0u) << error;
+  const auto module = finish(b, outer, pair, {uint, pair});
+  const std::string text = disassemble_spirv(module);
+  EXPECT_EQ(validate_spirv(module), "") << text;
+  EXPECT_NE(text.find("%outer = OpFunction %v2uint DontInline"), std::string::npos) << text;
+  EXPECT_NE(text.find("%inner = OpFunction %uint None"), std::string::npos) << text;
+}
+
 TEST(Library, a_function_brings_what_it_needs_and_nothing_else) {
   const auto words = assemble_spirv(kLibrary);
   const spirv::Library library(words);

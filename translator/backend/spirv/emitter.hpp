@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -90,6 +91,7 @@ class Emitter {
   void divide(Value v, const Inst& inst);
   void convert(Value v, const Inst& inst);
   void native_float(Value v, const Inst& inst);
+  spv::FunctionControlMask control_of(std::string_view routine);
   void library_call(Value v, const Inst& inst);
   void synchronise(Value v, const Inst& inst);
   void subgroup(Value v, const Inst& inst);
@@ -195,6 +197,7 @@ class Emitter {
   }
   bool volatile_ = false, uses_local_ = false;
   std::optional<EmitError> error_;
+  std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines
 };
 
 }  // namespace ptx2spv::spirv

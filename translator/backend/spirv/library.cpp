@@ -214,6 +214,11 @@ class Library::Copy {
   }
 
   bool uses_variables() const { return uses_variables_; }
+  /// What a copy of the function says of its calls.
+  void control(std::uint32_t function, spv::FunctionControlMask mask) {
+    controlled_ = function;
+    control_ = static_cast<std::uint32_t>(mask);
+  }
 
  private:
   Id define(std::size_t at) {
@@ -260,6 +265,7 @@ class Library::Copy {
         if (has_type) operands.push_back(map(words_[at + 1]));
         if (has_result) operands.push_back(map(words_[at + fixed - 1]));
         remap(op, {words_.begin() + at + fixed, words_.begin() + at + size}, operands);
+        if (op == spv::Op::OpFunction && index == controlled_) operands[fixed - 1] |= control_;
         put_list(body, op, operands);
       }
       at += size;
@@ -275,10 +281,11 @@ class Library::Copy {
   Builder& builder_;
   std::vector<Id>& ids_;
   bool uses_variables_ = false;
+  std::uint32_t controlled_ = 0, control_ = 0;
 };
 
-Id Library::link(Builder& builder, std::string_view name, Id function_type,
-                 std::string& error) const {
+Id Library::link(Builder& builder, std::string_view name, Id function_type, std::string& error,
+                 spv::FunctionControlMask control) const {
   const auto [first, last] = named(name);
   if (first == last) {
     error = "the shader library has no function " + std::string(name);
@@ -288,6 +295,7 @@ Id Library::link(Builder& builder, std::string_view name, Id function_type,
   for (auto it = first; it != last; ++it) {
     const Function& function = functions_[it->function];
     if (copy.map(words_[function.begin + 4]) != function_type) continue;
+    copy.control(it->function, control);
     const Id result = copy.map(function.id);
     if (!copy.uses_variables()) return result;
     error = "library function " + std::string(name) + " uses a global variable";

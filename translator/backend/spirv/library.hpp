@@ -23,8 +23,10 @@ class Library {
 
   /// The id in `builder`'s module of the function `name` with this type (of
   /// Builder::type_function); the function and all that it needs are copied at the first use. 0
-  /// when there is none: `error` says why. A builder takes functions of one library only.
-  Id link(Builder& builder, std::string_view name, Id function_type, std::string& error) const;
+  /// when there is none: `error` says why. A builder takes functions of one library only. `control`
+  /// is what a copy made here says of its own calls, not of those that it makes.
+  Id link(Builder& builder, std::string_view name, Id function_type, std::string& error,
+          spv::FunctionControlMask control = spv::FunctionControlMask::MaskNone) const;
 
   /// Instructions of the function `name` (the largest of them) with all that it calls copied in; 0
   /// when there is none.
