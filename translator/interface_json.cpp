@@ -199,6 +199,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   json.key("dynamic_handles").value(entry.dynamic_handles);
   json.key("uses_printf").value(entry.uses_printf);
   json.key("uses_heap").value(entry.uses_heap);
+  json.key("system_atomics").value(entry.system_atomics);
   json.key("uses_textures").value(entry.uses_textures);
   json.key("uses_grid_workspace").value(entry.sync.uses_grid_workspace);
   json.key("grid_workspace").value(entry.sync.grid_workspace);

@@ -108,10 +108,16 @@ BufferState::~BufferState() {
 }  // namespace runtime
 
 Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, BufferMemory where) {
+  return create_aligned(device, bytes, where, Heap::kAlignment);
+}
+
+Result<Buffer> runtime::create_aligned(const Device& device, std::uint64_t bytes,
+                                       BufferMemory where, std::uint64_t alignment) {
   const auto& state = device.state();
   // Kernels read and write whole words: the last one may not reach into a neighbour.
   const bool own = where == BufferMemory::device || state->heap.unified();
-  auto memory = state->heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes);
+  auto memory =
+      state->heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes, alignment);
   if (!memory) return memory.error();
   auto buffer = std::make_shared<BufferState>();
   buffer->device = state;

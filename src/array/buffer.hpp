@@ -26,4 +26,8 @@ struct BufferState {
   bool listed = false;          ///< in DeviceState::allocations
 };
 
+/// A buffer that alone fills the multiples of `alignment` that it lies in.
+Result<Buffer> create_aligned(const Device& device, std::uint64_t bytes, BufferMemory where,
+                              std::uint64_t alignment);
+
 }  // namespace ptx2spv::runtime

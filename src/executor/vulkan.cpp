@@ -315,7 +315,11 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   stamp(0);
   record_launch(recording->commands, plan, *place, *recording->bound);
   stamp(1);
-  auto value = stream.end(std::move(*recording), when_of(plan, outcome != nullptr));
+  const EntryInfo& info = *plan.facts->kernel->info;
+  PageGuard& guard = device.queue.guard();
+  const bool guards = info.system_atomics && guard.close(info.name, info.waits.spins);
+  auto value = stream.end(std::move(*recording), when_of(plan, outcome != nullptr || guards));
+  if (guards) guard.until(value ? *value : 0);
   if (!value) {
     stream.ring.cancel();
     return value.error();

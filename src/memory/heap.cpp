@@ -296,6 +296,7 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
   bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
   if (kind == MemoryKind::device || kind == MemoryKind::readback) bytes += red_zone_;
   alignment = std::max(alignment, kAlignment);
+  if (kind != MemoryKind::image) bytes = align_up(bytes, alignment);
   std::lock_guard lock(mutex_);
   collect(false);
   if (Memory found = carve(kind, bytes, alignment, type_bits)) return found;

@@ -334,6 +334,7 @@ void Queue::note_signal(std::uint64_t value) {
 }
 
 void Queue::note_completed(std::uint64_t value) {
+  guard_.reached(value);
   std::uint64_t old = completed_.load(std::memory_order_relaxed);
   while (old < value && !completed_.compare_exchange_weak(old, value, std::memory_order_release)) {
   }
@@ -445,6 +446,13 @@ Status Queue::wait(std::uint64_t value) {
   if (result != VK_SUCCESS) return give_up(result, "WaitSemaphores");
   note_completed(value);
   return {};
+}
+
+bool Queue::passed(std::uint64_t value) const {
+  std::uint64_t now = 0;
+  return lost() ||
+         device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &now) != VK_SUCCESS ||
+         now >= value;
 }
 
 bool Queue::reached(std::uint64_t value) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "src/vulkan/commands.hpp"
+#include "src/vulkan/page_guard.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -76,6 +77,11 @@ class Queue {
   Status wait(std::uint64_t value);
   /// Submits nothing that was recorded.
   bool reached(std::uint64_t value);
+  /// Whether the timeline is there, or never will be. Takes no lock of ours. Who asked reached()
+  /// before sees the end.
+  bool passed(std::uint64_t value) const;
+  /// Memory that kernels with atomic operations of system scope share with the host.
+  PageGuard& guard() { return guard_; }
   /// The value of the last commands, recorded ones among them.
   std::uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   /// After so many seconds of a wait in which nothing was completed, the wait is an error
@@ -126,6 +132,7 @@ class Queue {
   void lose(VkResult result);  ///< the same; the caller has the lock
 
   VulkanDevice& device_;
+  PageGuard guard_{[this](std::uint64_t value) { return passed(value); }};
   double timeout_ = 0;
   std::mutex mutex_;
   std::deque<std::pair<std::uint64_t, std::string>> names_;  ///< oldest first

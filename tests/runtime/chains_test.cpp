@@ -147,7 +147,7 @@ TEST(Chains, RandomOperationsGiveTheHostsBits) {
 // Of these a kernel has so many that drivers are asked to leave the calls.
 TEST(Chains, ManyCallsOfLongRoutinesGiveTheHostsBits) {
   const test::DebugSettings copies("skip=outline-library-calls");
-  compare(1000, 100, true);
+  compare(1000, 80, true);
 }
 
 // The same where nothing is shared, for there is too little of it.

@@ -236,6 +236,8 @@ void FunctionLowering::lower_atomic(const Instruction& inst) {
   Place at = place(inst, where, mods.space);
   if (at.words) return refuse(inst, "an atomic operation on a parameter");
   at.access.readonly = false;
+  context_.out.info.system_atomics =
+      context_.out.info.system_atomics || (mods.has(Mod::sys) && mods.space != ptx::Space::shared);
   const unsigned size = ptx::bytes(type);
   const std::vector<Operand> data = elements(is_red ? a[1] : a[2]);
   const std::vector<Operand> to = is_red ? std::vector<Operand>{} : elements(a[0]);

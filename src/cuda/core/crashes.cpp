@@ -129,6 +129,10 @@ void tell(int number, const siginfo_t& info) {
 
 extern "C" void on_fatal_signal(int number, siginfo_t* info, void* context) {
   const int before_error = errno;
+  if (number == SIGSEGV && info->si_code > 0 && runtime::PageGuard::admit(info->si_addr)) {
+    errno = before_error;
+    return;
+  }
   static std::atomic<bool> told{false};
   // Not what another process sends.
   const bool own_fault =

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "src/array/buffer.hpp"
 #include "src/array/shared_memory.hpp"
 #include "src/cuda/core/graph.hpp"
 #include "src/device/device.hpp"
@@ -70,6 +71,12 @@ Ranges& by_host() {
   return *ranges;
 }
 
+/// Whether the device's atomic operations on managed memory are not atomic with the host's: over a
+/// bus, for one.
+bool needs_guard(const ContextObject& context) {
+  return context.device->info.kind != DeviceKind::cpu;
+}
+
 std::uint64_t number(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
 /// CUDA's functions, for the sanitizer's reports.
@@ -86,6 +93,8 @@ const char* name_of(MemoryUse use) {
 void forget(const Allocation& allocation) {
   if (!allocation.buffer) allocation.context->gpu().state()->allocations.remove(allocation.address);
   by_address().remove(allocation.address);
+  if (allocation.use == MemoryUse::managed && needs_guard(*allocation.context))
+    allocation.context->gpu().state()->queue.guard().remove(allocation.host);
   if (allocation.host) by_host().remove(number(allocation.host));
 }
 
@@ -99,9 +108,13 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
   // Where the device's memory is not the host's, managed memory is the host's: kernels reach it.
   const bool host =
       use == MemoryUse::host || (use == MemoryUse::managed && !context.device->shared_addresses);
+  const bool guarded = use == MemoryUse::managed && needs_guard(context);
+  const auto alignment =
+      guarded ? static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : runtime::Heap::kAlignment;
   auto buffer = with_room(context, [&]() -> Result<Buffer> {
     if (kept) return *kept;
-    return Buffer::create(context.gpu(), bytes, host ? BufferMemory::host : BufferMemory::device);
+    return runtime::create_aligned(context.gpu(), bytes,
+                                   host ? BufferMemory::host : BufferMemory::device, alignment);
   });
   if (!buffer) return report(buffer.error());
   if (use == MemoryUse::managed && number(buffer->mapped()) != buffer->address())
@@ -123,6 +136,7 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
   if (!by_address().add(allocation->address, allocation))
     return fail(eUnknown, "the device gave out an address that is in use");
   if (allocation->host) by_host().add(number(allocation->host), allocation);
+  if (guarded) context.gpu().state()->queue.guard().add({allocation->host, bytes});
   made = std::move(allocation);
   return eSuccess;
 }

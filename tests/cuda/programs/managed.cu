@@ -13,7 +13,26 @@ __global__ void follow(int* const* list, int count, int* sum) {
   for (int i = 0; i < count; ++i) *sum += *list[i];
 }
 
+__global__ void add_at_once(int* sum, int times) {
+  for (int i = 0; i < times; ++i) atomicAdd_system(sum, 1);
+}
+
 namespace {
+
+/// Neither loses what the other adds meanwhile.
+void at_once() {
+  constexpr int kTimes = 200, kOwn = 20'000;
+  int* sum;
+  CHECK(cudaMallocManaged(&sum, sizeof *sum));
+  *sum = 0;
+  for (int turn = 1; turn <= 5; ++turn) {
+    add_at_once<<<16, 128>>>(sum, kTimes);
+    for (int i = 0; i < kOwn; ++i) __sync_fetch_and_add(sum, 1);
+    CHECK(cudaDeviceSynchronize());
+    EXPECT(*sum == turn * (16 * 128 * kTimes + kOwn));
+  }
+  CHECK(cudaFree(sum));
+}
 
 /// Host and kernels write in turns; copies and fills take the pointer as any other.
 void in_turns(std::size_t count) {
@@ -87,6 +106,7 @@ int main() {
   for (std::size_t count : {1, 1000, 65536, 1000003}) in_turns(count);
   pointers();
   pinned();
+  at_once();
   for (int i = 0; i < 100; ++i) in_turns(i + 1);
   return verdict();
 }

@@ -301,8 +301,9 @@ struct EntryInfo {
   bool dynamic_shared = false;
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;
-  bool guards_loops = false;  ///< a loop that the driver ends too early is a trap
-  bool uses_heap = false;     ///< malloc or free: abi::Push::heap has to be there
+  bool guards_loops = false;    ///< a loop that the driver ends too early is a trap
+  bool uses_heap = false;       ///< malloc or free: abi::Push::heap has to be there
+  bool system_atomics = false;  ///< atomic operations with .sys: the host's may be at the same word
   std::uint32_t reqntid[3] = {0, 0, 0}, maxntid[3] = {0, 0, 0};
   ThreadModel threads = ThreadModel::direct;
   std::uint32_t workgroup_threads = 0, threads_per_invocation = 1;
