@@ -17,6 +17,7 @@ namespace ptx2spv::opengl {
 
 namespace {
 
+constexpr Enum kDebugOutput = 0x92e0;
 constexpr Enum kVersionName = 0x1f02, kExtensions = 0x1f03, kCountExtensions = 0x821d;
 constexpr Enum kInvalidEnum = 0x500, kInvalidValue = 0x501, kInvalidOperation = 0x502,
                kOutOfMemory = 0x505;
@@ -98,7 +99,12 @@ Status Calls::begin(std::optional<Calls>& made) {
   return {};
 }
 
-Calls::Calls(const Functions& functions) : gl_(functions), pending_(functions.GetError()) {}
+Calls::Calls(const Functions& functions)
+    : gl_(functions), pending_(functions.GetError()), told_(functions.IsEnabled(kDebugOutput)) {
+  (void)gl_.GetError();  // before OpenGL 4.3
+  // Some questions are errors in some contexts, which is not the program's concern.
+  if (told_) gl_.Disable(kDebugOutput);
+}
 
 /// Leaves no error of its own, and the program's as it was: by a call that has the same.
 Calls::~Calls() {
@@ -106,17 +112,18 @@ Calls::~Calls() {
   for (int i = 0; i < kFlags && gl_.GetError(); ++i) {
   }
   switch (pending_) {
-    case 0: return;
-    case kInvalidEnum: gl_.Enable(~0u); return;
-    case kInvalidValue: gl_.GenBuffers(-1, nullptr); return;
+    case 0: break;
+    case kInvalidEnum: gl_.Enable(~0u); break;
+    case kInvalidValue: gl_.GenBuffers(-1, nullptr); break;
     case kInvalidOperation: {
       const BoundBuffer none(gl_, kCopyRead, 0);
       gl_.UnmapBuffer(kCopyRead);
-      return;
+      break;
     }
     default:
       std::fprintf(stderr, "ptx2spv: the program's pending OpenGL error %#x is lost\n", pending_);
   }
+  if (told_) gl_.Enable(kDebugOutput);
 }
 
 Status Calls::check(const char* what) {

@@ -28,7 +28,9 @@ inline Status refuse(ErrorCode code, std::string text) {
   X(Enum, GetError, )                                                                      \
   X(void, GetIntegerv, Enum, int*)                                                         \
   X(void, GetFloatv, Enum, float*)                                                         \
+  X(void, Disable, Enum)                                                                   \
   X(void, Enable, Enum)                                                                    \
+  X(unsigned char, IsEnabled, Enum)                                                        \
   X(void, Finish, )                                                                        \
   X(unsigned char, IsBuffer, unsigned)                                                     \
   X(unsigned char, IsTexture, unsigned)                                                    \
@@ -199,6 +201,7 @@ class Calls {
   int integer(Enum name);
   const Functions& gl_;
   Enum pending_ = 0;
+  bool told_ = false;  ///< the program is, of every error
 };
 
 }  // namespace ptx2spv::opengl

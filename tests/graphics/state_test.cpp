@@ -1,5 +1,6 @@
 // The context's state is as before after every call, and whatever it is, texels are as they are.
 #include <array>
+#include <cstdio>
 #include <map>
 #include <memory>
 
@@ -13,7 +14,7 @@ constexpr CUstream kNoStream = nullptr;
 constexpr GLenum kIntegers[] = {
     0xd00,  0xd01,  0xd02,  0xd03,  0xd04,  0xd05,  0x806b, 0x806c, 0xcf0,  0xcf1,  0xcf2,  0xcf3,
     0xcf4,  0xcf5,  0x806d, 0x806e, 0x88ed, 0x88ef, 0x8f36, 0x8f37, 0x8894, 0x8069, 0x84f6, 0x8514,
-    0x806a, 0x8c1d, 0x8ca7, 0x8ca6, 0x8caa, 0x84e0, 0x8919, 0x0c11, 0x891c, 0x8b8d};
+    0x806a, 0x8c1d, 0x8ca7, 0x8ca6, 0x8caa, 0x84e0, 0x8919, 0x0c11, 0x891c, 0x8b8d, 0x92e0};
 constexpr GLenum kTransfers[] = {0xd10, 0xd14, 0xd15, 0xd18, 0xd19, 0xd1a, 0xd1b, 0xd1c, 0xd1d};
 
 std::map<GLenum, float> state(bool compatible) {
@@ -22,6 +23,14 @@ std::map<GLenum, float> state(bool compatible) {
   for (std::size_t i = 0; compatible && i < std::size(kTransfers); ++i)
     gl("glGetFloatv", kTransfers[i], &all[kTransfers[i]]);
   return all;
+}
+
+/// Errors that a debugging program's callback is told of.
+void count_errors(GLenum, GLenum type, GLuint, GLenum, int, const char* message,
+                  const void* count) {
+  if (type != 0x824c) return;
+  ++*static_cast<int*>(const_cast<void*>(count));
+  std::printf("%s\n", message);
 }
 
 class State : public Graphics {
@@ -78,6 +87,9 @@ void State::check(Profile profile) {
     gl("glPixelTransferf", kTransfers[i], i ? 0.25F : 1.0F);
   ASSERT_EQ(gl<GLenum>("glGetError"), 0U);
 
+  int errors = 0;
+  gl("glEnable", 0x92e0U);
+  gl("glDebugMessageCallback", count_errors, static_cast<const void*>(&errors));
   const auto before = state(compatible);
   const auto unchanged = [&](const char* after) {
     for (const auto& [name, value] : state(compatible))
@@ -131,6 +143,9 @@ void State::check(Profile profile) {
   for (CUgraphicsResource each : list)
     EXPECT_EQ(driver("cuGraphicsUnregisterResource", each), eSuccess);
   unchanged("unregistering");
+  gl("glDebugMessageCallback", static_cast<decltype(&count_errors)>(nullptr),
+     static_cast<const void*>(nullptr));
+  EXPECT_EQ(errors, 4) << "those of this test alone";
 
   // A context of its own state reads what the texture has got.
   const GlContext plain(profile, context_.get());
