@@ -1,7 +1,10 @@
 /* 10,000 cycles of making, using and destroying one of everything: the process does not grow. */
+#include <limits.h>
 #include <unistd.h>
 
 #include "driver.h"
+
+enum { kParts = 3 };
 
 static const char kKernel[] =
     ".version 7.0\n.target sm_75\n.address_size 64\n"
@@ -71,13 +74,18 @@ int main(int argc, char** argv) {
   OK(cuModuleLoadData(&module, kKernel));
   OK(cuModuleGetFunction(&paint, module, "paint"));
   for (int i = 0; i < cycles / 10; ++i) cycle(paint); /* allocators have what they keep */
-  const long before = resident_kib();
-  for (int i = 0; i < cycles && !failures; ++i) cycle(paint);
-  const long grown = resident_kib() - before;
-  TRUE(grown < 2048);
+  /* What is lost makes the process grow in every part; what allocators take makes it grow in one. */
+  long grown = LONG_MAX;
+  for (int part = 0; part < kParts; ++part) {
+    const long before = resident_kib();
+    for (int i = 0; i < cycles / kParts && !failures; ++i) cycle(paint);
+    const long more = resident_kib() - before;
+    if (more < grown) grown = more;
+  }
+  TRUE(grown < 2048 / kParts);
   OK(cuModuleUnload(module));
   OK(cuCtxDestroy_v2(context));
-  if (failures) printf("grown by %ld KiB\n", grown);
+  if (failures) printf("each part grown by %ld KiB\n", grown);
   printf(failures ? "%d failures\n" : "good\n", failures);
   return failures != 0;
 }
