@@ -88,7 +88,7 @@ constexpr Pass kPasses[] = {
      [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
      [](PassContext& c) {
        passes::check_accesses(c.function, c.options,
-                              {.several = c.model == ThreadModel::regions,
+                              {.several = in_regions(c),
                                .skipped_branches = c.profile.costs.skipped_branches,
                                .atomics64 = c.profile.features.buffer_atomics64},
                               c.info);
@@ -120,7 +120,7 @@ constexpr Pass kPasses[] = {
 
     {Phase::threads, "lower-fault-notes", Form::variables, kRequired,
      [](const PassContext& c) { return c.function.fault_log.sites != 0; },
-     [](PassContext& c) { passes::lower_fault_notes(c.function, c.model == ThreadModel::regions); },
+     [](PassContext& c) { passes::lower_fault_notes(c.function, in_regions(c)); },
      "the sanitizer's: a thread's faults become registers of its own"},
     {Phase::threads, "detect-loop-cutoff", Form::variables, kRequired,
      [](const PassContext& c) { return c.loops_cut_off && !in_regions(c); },
@@ -154,7 +154,7 @@ constexpr Pass kPasses[] = {
      "cuts the kernel there; before structurize, because it rearranges the graph"},
 
     {Phase::structure, "loop-cutoff-of-regions", Form::variables, kRequired,
-     [](const PassContext& c) { return c.loops_cut_off && c.model == ThreadModel::regions; },
+     [](const PassContext& c) { return c.loops_cut_off && in_regions(c); },
      [](PassContext& c) {
        passes::detect_loop_cutoff(c.function, c.guard);
        if (c.guard.on) passes::report_at_exits(c.function, c.guard);

@@ -1,7 +1,7 @@
 // The IR's text form: what the printer writes the reader takes, and a second print is the same.
 #include <gtest/gtest.h>
 
-#include "translator/ir/parse.hpp"
+#include "tests/support/parse.hpp"
 
 namespace {
 

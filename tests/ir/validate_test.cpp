@@ -1,7 +1,7 @@
 // Each rule of the validator, broken once.
 #include <gtest/gtest.h>
 
-#include "translator/ir/parse.hpp"
+#include "tests/support/parse.hpp"
 
 namespace {
 

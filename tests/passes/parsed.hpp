@@ -8,9 +8,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "tests/support/parse.hpp"
 #include "tests/support/reference.hpp"
 #include "translator/ir/cfg.hpp"
-#include "translator/ir/parse.hpp"
 
 namespace ptx2spv::test {
 

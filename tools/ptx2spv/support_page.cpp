@@ -22,10 +22,6 @@ constexpr Row kRows[] = {
   {Row::Kind::refused, syntax, why, version, target},
 #define YOUNGER(mods, version, target, ...) {Row::Kind::younger, mods, "", version, target},
 #include "translator/ptx/instructions.def"
-#undef OP
-#undef FORM
-#undef REFUSED
-#undef YOUNGER
 };
 
 std::string since(const Row& row) {

@@ -13,16 +13,11 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define OP(...)
 #define FORM(syntax, slots, operands, version, target) \
   {Row::Kind::form, syntax, slots, version, target},
 #define REFUSED(syntax, why, version, target) {Row::Kind::refused, syntax, why, version, target},
 #define YOUNGER(mods, version, target, ...) {Row::Kind::younger, mods, "", version, target},
 #include "translator/ptx/instructions.def"
-#undef YOUNGER
-#undef OP
-#undef FORM
-#undef REFUSED
 };
 
 }  // namespace

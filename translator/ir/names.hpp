@@ -1,4 +1,4 @@
-// Names of the IR's attributes, for the printer and the parser.
+// Names of the IR's attributes, for the printer, messages and the tests' parser.
 #pragma once
 
 #include <array>

@@ -270,14 +270,7 @@ FunctionLowering::Lower FunctionLowering::lowering_of(Opcode op) {
   static constexpr Lower kTable[] = {
       &FunctionLowering::lower_refused,
 #define OP(name, text, section, kind, lowering) &FunctionLowering::lower_##lowering,
-#define FORM(...)
-#define REFUSED(...)
-#define YOUNGER(...)
 #include "translator/ptx/instructions.def"
-#undef YOUNGER
-#undef REFUSED
-#undef FORM
-#undef OP
   };
   return kTable[static_cast<std::size_t>(op)];
 }

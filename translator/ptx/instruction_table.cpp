@@ -22,10 +22,6 @@ constexpr Row kRows[] = {
 #define YOUNGER(mods, version, target, ...) \
   {Row::Kind::younger, mods, "" __VA_ARGS__, {}, Opcode::none, version, target},
 #include "translator/ptx/instructions.def"
-#undef YOUNGER
-#undef REFUSED
-#undef FORM
-#undef OP
 };
 
 struct NamedSlot {
@@ -357,14 +353,7 @@ bool has_effect(Opcode op) {
   static constexpr bool kEffects[] = {
       true,
 #define OP(name, text, section, kind, ...) kind,
-#define FORM(...)
-#define REFUSED(...)
-#define YOUNGER(...)
 #include "translator/ptx/instructions.def"
-#undef YOUNGER
-#undef REFUSED
-#undef FORM
-#undef OP
   };
   return kEffects[static_cast<std::size_t>(op)];
 }

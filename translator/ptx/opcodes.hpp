@@ -9,14 +9,7 @@ namespace ptx2spv::ptx {
 enum class Opcode : std::uint16_t {
   none,
 #define OP(name, ...) name,
-#define FORM(...)
-#define REFUSED(...)
-#define YOUNGER(...)
 #include "translator/ptx/instructions.def"
-#undef FORM
-#undef REFUSED
-#undef YOUNGER
-#undef OP
   count_
 };
 std::string_view text(Opcode op);

@@ -93,15 +93,13 @@ std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::u
   self.set_live(warp, static_cast<std::uint32_t>(std::popcount(mask)));
   self.barriers_.arrive(id, warp.live, expected,
                         votes ? static_cast<std::uint32_t>(std::popcount(votes)) : 0, kind);
-  if (kind != ir::BarKind::arrive) {
-    warp.waits = true;
-    warp.barrier = id;
-  }
+  warp.waits = kind != ir::BarKind::arrive;
+  warp.barrier = id;
+  warp.result = 0;
   // The last one to come goes on at once.
   self.barriers_.open_one(id, self.live_, [&](std::uint32_t barrier, std::uint32_t result) {
     self.release(barrier, result);
   });
-  if (kind == ir::BarKind::arrive) return 0;
   if (warp.waits) self.leave(warp);
   return warp.result;
 }

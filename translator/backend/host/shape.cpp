@@ -256,9 +256,9 @@ bool Shape::may_wait() const {
     return loop;
   };
   for (const BlockId b : f_.order)
-    for (const Value v : f_.blocks[b].insts)
-      if (const std::uint32_t loop = outermost(b); loop != kNone && reads_stores(f_.insts[v]))
-        reads[loop] = true;
+    if (const std::uint32_t loop = outermost(b); loop != kNone && !reads[loop])
+      reads[loop] = std::ranges::any_of(f_.blocks[b].insts,
+                                        [&](Value v) { return reads_stores(f_.insts[v]); });
   if (std::ranges::find(reads, true) == reads.end()) return false;
   const std::vector<bool> depends = computed_from_others(f_);
   return std::ranges::any_of(f_.order, [&](BlockId b) {

@@ -19,12 +19,8 @@ struct Scope {
   bool warp = false;      ///< 32 threads, from a multiple of 32 on; else the block
   bool x_is_row = false;  ///< of a warp: tid.x is a multiple of 32 and then the lane, and tid.y and
                           ///< tid.z are the same in all its threads
-  bool lock_step =
-      false;  ///< threads read memory at the same time: they get the same of one address
-  /// A warp's, in blocks of that size (0: not known).
-  static Scope of_warp(const std::uint32_t (&block)[3]) {
-    return {true, block[0] != 0 && (block[0] % 32 == 0 || block[1] * block[2] == 1)};
-  }
+  /// Threads read memory at the same time: they get the same of one address.
+  bool lock_step = false;
 };
 
 /// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers
@@ -38,11 +34,11 @@ class Uniformity {
   bool divergent(ir::Value value) const { return values_[value]; }
   /// Whether some threads of the scope may be in the block while others are not.
   bool divergent_block(ir::BlockId block) const { return blocks_[block]; }
+
+ private:
   /// Whether the value tells warps apart, but not a warp's threads, though its operands do: a
   /// thread's number without its low five bits, or beside a multiple of 32.
   bool whole_warps(ir::Value v) const;
-
- private:
   bool source(const ir::Inst& inst) const;
   struct Work;
   bool follows(ir::Value user, std::size_t i) const;

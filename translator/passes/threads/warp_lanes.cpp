@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "translator/ir/evaluate.hpp"
-
 namespace ptx2spv::passes::warp {
 
 using namespace ir;
@@ -36,71 +34,53 @@ bool names_all_lanes(const Function& function) {
   return true;
 }
 
-Value Lanes::op(Op code, Type type, std::initializer_list<Value> args) {
-  const Function& f = b_.function();
-  std::vector<Bits> bits;
-  Type from = type;
-  for (const Value a : args) {
-    if (!known(a)) return b_.inst(code, type, args);
-    bits.push_back(Bits{{static_cast<std::uint32_t>(f.insts[a].imm), 0, 0, 0}});
-    if (bits.size() == 1) from = f.insts[a].type;
-  }
-  Inst pure;
-  pure.op = code;
-  pure.type = type;
-  const auto result = evaluate(pure, from, bits);
-  if (!result) return b_.inst(code, type, args);
-  return type == Type::i1 ? b_.i1(result->w[0] != 0) : b_.i32(result->w[0]);
-}
-
 Value Lanes::has(Value mask, Value lane) {
-  return cmp(Op::ne, op2(Op::and_, op2(Op::lshr, mask, lane), word(1)), word(0));
+  return b_.cmp(Op::ne, b_.op2(Op::and_, b_.op2(Op::lshr, mask, lane), b_.i32(1)), b_.i32(0));
 }
 
 Lanes::Source Lanes::source(ShflMode mode, Value self, Value b, Value c) {
-  b = op2(Op::and_, b, word(31));
-  const Value segment = op2(Op::and_, op2(Op::lshr, c, word(8)), word(31));
-  const Value rest = op(Op::not_, Type::i32, {segment});
-  const Value low = op2(Op::and_, self, segment);
-  const Value high = op2(Op::or_, low, op2(Op::and_, op2(Op::and_, c, word(31)), rest));
+  b = b_.op2(Op::and_, b, b_.i32(31));
+  const Value segment = b_.op2(Op::and_, b_.op2(Op::lshr, c, b_.i32(8)), b_.i32(31));
+  const Value rest = b_.inst(Op::not_, Type::i32, {segment});
+  const Value low = b_.op2(Op::and_, self, segment);
+  const Value high = b_.op2(Op::or_, low, b_.op2(Op::and_, b_.op2(Op::and_, c, b_.i32(31)), rest));
   Value from = 0;
   switch (mode) {
-    case ShflMode::up: from = op2(Op::sub, self, b); break;
-    case ShflMode::down: from = op2(Op::add, self, b); break;
-    case ShflMode::bfly: from = op2(Op::xor_, self, b); break;
-    case ShflMode::idx: from = op2(Op::or_, low, op2(Op::and_, b, rest)); break;
+    case ShflMode::up: from = b_.op2(Op::sub, self, b); break;
+    case ShflMode::down: from = b_.op2(Op::add, self, b); break;
+    case ShflMode::bfly: from = b_.op2(Op::xor_, self, b); break;
+    case ShflMode::idx: from = b_.op2(Op::or_, low, b_.op2(Op::and_, b, rest)); break;
   }
   const bool up = mode == ShflMode::up;
-  const Value inside = cmp(Op::sle, up ? high : from, up ? from : high);
-  return {op(Op::select, Type::i32, {inside, from, self}), inside};
+  const Value inside = b_.cmp(Op::sle, up ? high : from, up ? from : high);
+  return {b_.inst(Op::select, Type::i32, {inside, from, self}), inside};
 }
 
 Value Lanes::shuffled(Value present, Value lane, Value theirs) {
-  const Value there = has(present, lane);
-  if (known(there)) return constant(there) ? theirs : word(0);
-  return b_.select(there, theirs, word(0));
+  return b_.select(has(present, lane), theirs, b_.i32(0));
 }
 
 Value Lanes::vote(VoteMode mode, Value votes, Value present) {
-  const auto all = [&] { return cmp(Op::eq, votes, present); };
+  const auto all = [&] { return b_.cmp(Op::eq, votes, present); };
   switch (mode) {
     case VoteMode::all: return flag(all());
-    case VoteMode::any: return flag(cmp(Op::ne, votes, word(0)));
-    case VoteMode::uni: return flag(op(Op::or_, Type::i1, {all(), cmp(Op::eq, votes, word(0))}));
+    case VoteMode::any: return flag(b_.cmp(Op::ne, votes, b_.i32(0)));
+    case VoteMode::uni:
+      return flag(b_.inst(Op::or_, Type::i1, {all(), b_.cmp(Op::eq, votes, b_.i32(0))}));
     case VoteMode::ballot: break;
   }
   return votes;
 }
 
 Value Lanes::match(MatchMode mode, Value same, Value present) {
-  if (mode == MatchMode::any) return pair(same, word(0));
-  const Value every = cmp(Op::eq, same, present);
-  return pair(op(Op::select, Type::i32, {every, same, word(0)}), flag(every));
+  if (mode == MatchMode::any) return pair(same, b_.i32(0));
+  const Value every = b_.cmp(Op::eq, same, present);
+  return pair(b_.inst(Op::select, Type::i32, {every, same, b_.i32(0)}), flag(every));
 }
 
 Value Lanes::leader(Value present) {
-  const Value lowest = op2(Op::and_, present, op(Op::neg, Type::i32, {present}));
-  return op(Op::find_msb, Type::i32, {lowest});
+  const Value lowest = b_.op2(Op::and_, present, b_.inst(Op::neg, Type::i32, {present}));
+  return b_.inst(Op::find_msb, Type::i32, {lowest});
 }
 
 Reduction reduction(AtomicOp op) {

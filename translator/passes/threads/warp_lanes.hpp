@@ -12,8 +12,7 @@ ir::Value members(const ir::Function& function, ir::Value operation);
 /// Whether each warp operation that names members names all 32 lanes, as a constant.
 bool names_all_lanes(const ir::Function& function);
 
-/// Writes the operations of a thread at the builder's place. Operations on constants are folded, so
-/// that a lane which is known is a constant.
+/// Writes the operations of a thread at the builder's place.
 class Lanes {
  public:
   explicit Lanes(ir::Builder& builder) : b_(builder) {}
@@ -36,17 +35,11 @@ class Lanes {
 
   /// i1: whether the mask has the lane.
   ir::Value has(ir::Value mask, ir::Value lane);
-  ir::Value flag(ir::Value condition) { return op(ir::Op::zext, ir::Type::i32, {condition}); }
+  ir::Value flag(ir::Value condition) {
+    return b_.inst(ir::Op::zext, ir::Type::i32, {condition});
+  }
   ir::Value pair(ir::Value first, ir::Value second) {
     return b_.inst(ir::Op::compose, ir::Type::v2, {first, second});
-  }
-  ir::Value op(ir::Op code, ir::Type type, std::initializer_list<ir::Value> args);
-  ir::Value op2(ir::Op code, ir::Value a, ir::Value c) { return op(code, ir::Type::i32, {a, c}); }
-  ir::Value cmp(ir::Op code, ir::Value a, ir::Value c) { return op(code, ir::Type::i1, {a, c}); }
-  ir::Value word(std::uint32_t value) { return b_.i32(value); }
-  bool known(ir::Value v) const { return b_.function().insts[v].op == ir::Op::constant; }
-  std::uint32_t constant(ir::Value v) const {
-    return static_cast<std::uint32_t>(b_.function().insts[v].imm);
   }
 
  private:

@@ -1,4 +1,4 @@
-#include "translator/ir/parse.hpp"
+#include "tests/support/parse.hpp"
 
 #include <map>
 #include <vector>
