@@ -62,7 +62,8 @@ void steps::split_threads(PassContext& c) {
     c.block.warps = c.info.sync.warp_subgroups = true;
     c.block.workgroup_threads = c.info.workgroup_threads = whole;
   }
-  c.problem = passes::split_at_barriers(c.function, c.module, c.block);
+  c.block.faults = c.faults;
+  c.problem = passes::split_at_barriers(c.function, c.block);
   if (!runs_grid(c) || c.function.shared_bytes <= c.profile.max_shared_bytes) return;
   c.info.sync.control_bytes = c.function.shared_bytes;
   const EntryInfo& front = c.front.lowered.info;

@@ -91,7 +91,7 @@ constexpr Pass kPasses[] = {
                               {.several = in_regions(c),
                                .skipped_branches = c.profile.costs.skipped_branches,
                                .atomics64 = c.profile.features.buffer_atomics64},
-                              c.info);
+                              c.info, c.faults);
      },
      "the sanitizer's: while every access is still one that PTX makes, and before stores of "
      "trapped threads go elsewhere"},
@@ -119,8 +119,8 @@ constexpr Pass kPasses[] = {
      "the number of threads per invocation follows from the block's size"},
 
     {Phase::threads, "lower-fault-notes", Form::variables, kRequired,
-     [](const PassContext& c) { return c.function.fault_log.sites != 0; },
-     [](PassContext& c) { passes::lower_fault_notes(c.function, in_regions(c)); },
+     [](const PassContext& c) { return c.faults.sites != 0; },
+     [](PassContext& c) { passes::lower_fault_notes(c.function, c.faults, in_regions(c)); },
      "the sanitizer's: a thread's faults become registers of its own"},
     {Phase::threads, "detect-loop-cutoff", Form::variables, kRequired,
      [](const PassContext& c) { return c.loops_cut_off && !in_regions(c); },
@@ -131,7 +131,7 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        // Threads that would miss a barrier others wait at stay in their loops.
        const bool together = c.model == ThreadModel::direct && for_device(c);
-       passes::lower_traps(c.function, together && c.info.sync.barriers, &c.guard);
+       passes::lower_traps(c.function, together && c.info.sync.barriers, &c.guard, c.faults);
      },
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", Form::variables, kRequired, always,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "translator/passes/fault_log.hpp"
 #include "translator/passes/loop_guard.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/pipeline.hpp"
@@ -31,6 +32,7 @@ struct PassContext {
   ThreadModel model = ThreadModel::direct;
   passes::BlockOptions block{};
   passes::LoopGuard guard{};
+  passes::FaultLog faults{};
   bool optimize = false;
   bool loops_cut_off = false;  ///< the driver ends loops silently
   bool structured = false, ssa = false;

@@ -243,25 +243,6 @@ struct SurfaceOp {
 /// lock. No loop waits for them.
 inline constexpr std::uint16_t kHeapSlot = 1;
 
-/// Where Op::note_fault records faults. lower-fault-notes gives each thread registers: a
-/// bit for each site, and for the sites of a group the last faulting one and its address. They are
-/// written to memory where the thread ends.
-struct FaultLog {
-  struct Group {
-    std::uint32_t site = 0, address = 0;  ///< variables: i32, i64
-  };
-  std::uint32_t sites = 0;           ///< 0: nothing is checked
-  std::uint32_t words = 0;           ///< offset of the sanitizer's words in the parameter buffer
-  std::vector<std::uint32_t> masks;  ///< variables: bit k of mask i is site 32 i + k
-  /// Where the masks lie in .local memory of the thread, if they are no variables; with a variable
-  /// that is not 0 once there was a fault, and one that holds where the thread's memory begins.
-  std::optional<std::uint32_t> masks_at, any, base;
-  std::vector<Group> groups;  ///< a power of two; site k belongs to group k modulo that
-  bool lowered() const { return masks_at || !masks.empty(); }  ///< the notes of faults have been
-  std::uint32_t worked = 0;  ///< with check_sync a variable: not 0 once the thread has done
-                             ///< something that others may see; 0: nobody asks
-};
-
 /// Thrown where a function becomes larger than it may. It is then of no use.
 struct Outgrown {};
 
@@ -280,7 +261,6 @@ struct Function {
   bool uses_dynamic_shared = false;
   std::uint32_t shared_discard =
       0xffffffffu;  ///< byte offset of 16 bytes for suppressed stores; all ones: none
-  FaultLog fault_log;
   std::uint32_t block_size[3] = {0, 0, 0};  ///< ThreadModel::direct: threads of every block, 0: any
   std::uint32_t region_threads = 1;  ///< threads that one invocation runs (ThreadModel::regions)
   struct Call {                      ///< of Op::call, by imm of the instruction

@@ -184,7 +184,6 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
     case Op::library:
       return inst.imm < module.library_names.size() ? "" : "library function does not exist";
     case Op::note_fault:
-      if (inst.imm >= f.fault_log.sites) return "site does not exist";
       if (inst.count != 2 && inst.count != 3) return "operands are missing";
       if (type(0) != Type::i1) return bad(0, Type::i1);
       if (!is_int(type(1))) return "address is not i32 or i64";

@@ -11,6 +11,7 @@
 #include "ptx2spv/profile.hpp"
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/passes/fault_log.hpp"
 
 namespace ptx2spv::passes {
 
@@ -32,6 +33,7 @@ struct BlockOptions {
   std::uint32_t idle_rounds = 0;  ///< in which threads did nothing but wait for one another's
                                   ///< stores, after which they trap; 0: no bound
   EntryInfo* checked = nullptr;   ///< gets the sites of check_sync; null: none
+  FaultLog faults;                ///< of what else is checked: the splitter's own copy
 };
 /// In the direct model a workgroup is a block, so the barriers that are left are the device's own.
 void native_barriers(ir::Function& function);
@@ -46,8 +48,7 @@ bool native_warps(ir::Function& function);
 /// Function::region_threads and enlarges shared and local memory. With `warps`, warp operations are
 /// resolved by the device's subgroups where an invocation runs one thread and no thread yields.
 /// Needs variables, before structurizing; message when it cannot.
-std::string split_at_barriers(ir::Function& function, ir::Module& module,
-                              const BlockOptions& options);
+std::string split_at_barriers(ir::Function& function, const BlockOptions& options);
 
 /// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis).
 /// Afterwards every branch has its merge information, there is at most one exit block,

@@ -87,11 +87,12 @@ std::optional<Term> term_of(const ir::Function& f, Value address) {
 class AccessChecks {
  public:
   AccessChecks(ir::Function& function, const Specialization& options, const CheckTarget& target,
-               EntryInfo& entry)
+               EntryInfo& entry, FaultLog& log)
       : f_(function),
         options_(options),
         target_(target),
         entry_(entry),
+        log_(log),
         provenance_(function),
         copies_(function),
         prologue_(function),
@@ -102,8 +103,8 @@ class AccessChecks {
     const std::uint32_t sites = count_sites();
     if (sites == 0) return;
     measure();
-    f_.fault_log.sites = sites;
-    f_.fault_log.words = entry_.sanitizer.words;
+    log_.sites = sites;
+    log_.words = entry_.sanitizer.words;
     scratch_ = prologue_.new_block();
     prologue_.at(scratch_);
     const std::vector<bool> acquires = find_acquires(f_);
@@ -747,6 +748,7 @@ class AccessChecks {
   const Specialization& options_;
   const CheckTarget& target_;
   EntryInfo& entry_;
+  FaultLog& log_;
   const Provenance provenance_;
   Copies copies_;
   ir::Builder prologue_;
@@ -773,13 +775,13 @@ class AccessChecks {
 }  // namespace
 
 void check_accesses(ir::Function& function, const Specialization& options,
-                    const CheckTarget& target, EntryInfo& entry) {
+                    const CheckTarget& target, EntryInfo& entry, FaultLog& log) {
   entry.sanitizer.sites.clear();
-  AccessChecks(function, options, target, entry).run();
+  AccessChecks(function, options, target, entry, log).run();
   const bool sync = (options.checks & check_sync) != 0;
   // What synchronisation promises is looked at where threads are cut up.
   forget_origins(function, sync);
-  if (sync && (entry.sync.barriers || entry.sync.warp_operations)) mark_work(function);
+  if (sync && (entry.sync.barriers || entry.sync.warp_operations)) log.worked = mark_work(function);
 }
 
 }  // namespace ptx2spv::passes

@@ -2,7 +2,7 @@
 //
 // An access only sets a bit and keeps its address, by selects: CPU drivers run cold code for every
 // thread, masked. Where the thread ends, one loop goes through the bits.
-#include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "ptx2spv/abi_sanitizer.hpp"
@@ -53,9 +53,8 @@ void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address, Val
 namespace {
 
 /// The registers of a thread's log, and its memory; `start` gets what sets them to 0.
-void add_registers(ir::Function& function, std::uint32_t most_groups, bool others,
+void add_registers(ir::Function& function, FaultLog& log, std::uint32_t most_groups, bool others,
                    std::vector<Value>& start) {
-  ir::FaultLog& log = function.fault_log;
   ir::Builder b(function);
   const BlockId scratch = b.new_block();
   b.at(scratch);
@@ -81,7 +80,8 @@ void add_registers(ir::Function& function, std::uint32_t most_groups, bool other
     const std::uint32_t site = add(Type::i32, "fault.site");
     log.groups.push_back({site, add(Type::i64, "fault.address")});
   }
-  for (std::uint32_t i = 0; i < groups && others; ++i) add(Type::i64, kOtherOfRace);
+  for (std::uint32_t i = 0; i < groups && others; ++i)
+    log.others.push_back(add(Type::i64, "race.other"));
   start = std::move(function.blocks[scratch].insts);
   function.blocks[scratch].insts.clear();
   function.blocks[scratch].term = ir::Term::unreachable;
@@ -89,18 +89,12 @@ void add_registers(ir::Function& function, std::uint32_t most_groups, bool other
 
 }  // namespace
 
-void lower_fault_notes(ir::Function& function, bool several) {
-  ir::FaultLog& log = function.fault_log;
-  if (log.sites == 0) return;
+void lower_fault_notes(ir::Function& function, FaultLog& log, bool several) {
   bool others = false;
   for (const ir::Inst& inst : function.insts)
     others = others || (inst.op == Op::note_fault && inst.count > 2);
   std::vector<Value> start;
-  const auto first_register = static_cast<std::uint32_t>(function.vars.size());
-  add_registers(function, several && !others ? 2 : 8, others, start);
-  std::vector<std::uint32_t> other_vars;
-  for (std::uint32_t v = first_register; v < function.vars.size(); ++v)
-    if (function.vars[v].name == kOtherOfRace) other_vars.push_back(v);
+  add_registers(function, log, several && !others ? 2 : 8, others, start);
 
   CfgRewriter rewriter(function);
   ir::Builder& b = rewriter.builder();
@@ -108,9 +102,10 @@ void lower_fault_notes(ir::Function& function, bool several) {
     const ir::Inst inst = function.insts[value];
     if (inst.op != Op::note_fault) return rewriter.keep(value);
     const auto site = static_cast<std::uint32_t>(inst.imm);
+    assert(site < log.sites);
     const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
     const Value ok = args[0];
-    const ir::FaultLog::Group group = log.groups[site % log.groups.size()];
+    const FaultLog::Group group = log.groups[site % log.groups.size()];
     const Value place = log.masks_at ? b.i32(*log.masks_at + site / 32 * 4) : 0;
     const Value before = place ? b.load(Type::i32, place, kMask) : b.get(log.masks[site / 32]);
     const Value with = b.select(ok, before, b.op2(Op::or_, before, b.i32(1u << site % 32)));
@@ -123,7 +118,7 @@ void lower_fault_notes(ir::Function& function, bool several) {
     b.set(group.site, b.select(ok, b.get(group.site), b.i32(site)));
     b.set(group.address, b.select(ok, b.get(group.address), wide(b, args[1])));
     if (args.size() < 3) return;
-    const std::uint32_t other = other_vars[site % other_vars.size()];
+    const std::uint32_t other = log.others[site % log.others.size()];
     b.set(other, b.select(ok, b.get(other), args[2]));
   });
   std::vector<Value>& entry = function.blocks[0].insts;
@@ -134,7 +129,7 @@ namespace {
 
 /// Adds word `at` of the record of `site` (i32 both), one of `words`. i1: there is no more to write
 /// there, since that was the last word or another thread has filled the record.
-Value add_record_word(ir::Builder& b, const ir::FaultLog& log, Value site, Value at,
+Value add_record_word(ir::Builder& b, const FaultLog& log, Value site, Value at,
                       const std::vector<Value>& words) {
   const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
                             {.space = Space::param, .bytes = 8, .readonly = true});
@@ -151,10 +146,10 @@ Value add_record_word(ir::Builder& b, const ir::FaultLog& log, Value site, Value
 
 }  // namespace
 
-void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& ids) {
+void write_fault_log(ir::Builder& b, const FaultLog& log,
+                     const std::function<std::vector<Value>()>& ids) {
+  if (log.groups.empty()) return;
   ir::Function& function = b.function();
-  const ir::FaultLog log = function.fault_log;
-  if (!log.lowered()) return;
   const std::uint32_t words = (log.sites + 31) / 32;
   const auto mask_of = [&](Value index) {
     if (log.masks_at) {
@@ -197,7 +192,7 @@ void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& 
   const Value bit = b.inst(Op::find_msb, Type::i32, {lowest});
   const Value site = b.op2(Op::add, b.op2(Op::shl, b.get(mask), b.i32(5)), bit);
   std::vector<Value> sites, addresses;
-  for (const ir::FaultLog::Group& group : log.groups) {
+  for (const FaultLog::Group& group : log.groups) {
     sites.push_back(b.get(group.site));
     addresses.push_back(b.get(group.address));
   }
@@ -217,8 +212,7 @@ void write_fault_log(ir::Builder& b, const std::function<std::vector<Value>()>& 
       all.push_back(b.builtin(id));
   }
   std::vector<Value> others;
-  for (std::uint32_t i = 0; i < function.vars.size(); ++i)
-    if (function.vars[i].name == kOtherOfRace) others.push_back(b.get(i));
+  for (const std::uint32_t var : log.others) others.push_back(b.get(var));
   if (!others.empty()) {
     const Value both = pick(b, site, others);
     all.push_back(b.inst(Op::trunc, Type::i32, {both}));

@@ -21,10 +21,9 @@ void forget_origins(ir::Function& function, bool keep_sync) {
   }
 }
 
-void mark_work(ir::Function& function) {
+std::uint32_t mark_work(ir::Function& function) {
   function.vars.push_back({Type::i32, "worked", true});
   const auto worked = static_cast<std::uint32_t>(function.vars.size() - 1);
-  function.fault_log.worked = worked;
   const auto shows = [&](Value v) {
     const ir::Inst& inst = function.insts[v];
     if (inst.op == Op::store) return inst.mem.space != Space::local;
@@ -42,6 +41,7 @@ void mark_work(ir::Function& function) {
     std::vector<Value>& now = function.blocks[block].insts;
     now.insert(now.end(), rest.begin(), rest.end());
   }
+  return worked;
 }
 
 }  // namespace ptx2spv::passes

@@ -2,21 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
-#include "translator/passes/note_fault.hpp"
+#include "translator/passes/fault_log.hpp"
 
 namespace ptx2spv::passes {
 
 /// Takes the marks away that lowering made for the sanitizer, so that a module without checks is
 /// what it would be if there were none. `keep_sync`: not those of barriers and warp operations.
 void forget_origins(ir::Function& function, bool keep_sync = false);
-/// Sets FaultLog::worked where the thread does something that others may see.
-void mark_work(ir::Function& function);
+/// A variable that is set where the thread does something that others may see (FaultLog::worked).
+std::uint32_t mark_work(ir::Function& function);
 
 /// What accesses that check themselves are made for.
 struct CheckTarget {
@@ -30,7 +29,7 @@ struct CheckTarget {
 /// Registers are still variables; surfaces and atomics have not been lowered, whose own accesses
 /// are right. Fills EntryInfo::sanitizer.sites.
 void check_accesses(ir::Function& function, const Specialization& options,
-                    const CheckTarget& target, EntryInfo& entry);
+                    const CheckTarget& target, EntryInfo& entry, FaultLog& log);
 
 /// Beside each read of a texture that may be of linear memory, sets a variable of this name for
 /// check_accesses: i64, the texel's number, and in the high word whether there is such a texel.
@@ -51,14 +50,7 @@ inline constexpr std::uint32_t kTextureKinds =
 /// keeps the addresses of its faults at up to 8 sites; of 2 where an invocation runs `several`
 /// threads in turns, which have these registers each, and no race has a second side to tell of.
 /// Registers are still variables.
-void lower_fault_notes(ir::Function& function, bool several);
-/// Name of variables, one for each group of the fault log: the other access of the thread's last
-/// race in global memory at a site of the group (i64: abi::f_other and the word behind it).
-inline constexpr const char* kOtherOfRace = "race.other";
-/// At the thread's end: the builder stands in the last block, and then in a new one. `ids`: the
-/// three words of %ctaid and of %tid, where they are not the invocation's. Writes nothing where
-/// the notes have not been lowered.
-void write_fault_log(ir::Builder& builder, const std::function<std::vector<ir::Value>()>& ids = {});
+void lower_fault_notes(ir::Function& function, FaultLog& log, bool several);
 
 /// One of `values` by the bits of `index`; the last one where there is none.
 ir::Value pick(ir::Builder& builder, ir::Value index, std::vector<ir::Value> values);

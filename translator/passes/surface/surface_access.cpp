@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "translator/passes/note_fault.hpp"
+#include "translator/passes/fault_log.hpp"
 
 namespace ptx2spv::passes {
 

@@ -41,7 +41,8 @@ BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
       blocks_(grid_[0] ? grid_[0] * grid_[1] * grid_[2] : 1),
       block_threads_(threads / blocks_),
       subgroups_(options.warps && !options.checked && blocks_ == 1),
-      checked_(options.checked) {}
+      checked_(options.checked),
+      log_(options.faults) {}
 
 std::uint32_t BarrierSplitter::var(Type type, std::string name) {
   f_.vars.push_back({type, std::move(name), false});
@@ -165,7 +166,7 @@ void BarrierSplitter::replace_builtins() {
 void BarrierSplitter::shift_local_memory() {
   thread_local_bytes_ = (f_.local_bytes + 15) & ~15u;
   if (per_invocation_ == 1 || f_.local_bytes == 0) return;
-  f_.fault_log.base = local_base_;
+  log_.base = local_base_;
   for (BlockId b = 0; b < f_.blocks.size(); ++b) {
     const std::vector<Value> old = std::move(f_.blocks[b].insts);
     f_.blocks[b].insts.clear();
@@ -738,7 +739,7 @@ std::string BarrierSplitter::run() {
 
 }  // namespace split
 
-std::string split_at_barriers(Function& function, Module&, const BlockOptions& options) {
+std::string split_at_barriers(Function& function, const BlockOptions& options) {
   const std::uint32_t invocations = std::max(1u, options.workgroup_threads);
   return split::BarrierSplitter(function, invocations, std::max(1u, options.max_block_threads),
                                 options)

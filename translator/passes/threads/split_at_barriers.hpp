@@ -180,6 +180,7 @@ class BarrierSplitter {
   const std::uint32_t block_threads_;        ///< of a block, rounded up to whole warps
   bool subgroups_;                           ///< that are warps resolve warp operations
   EntryInfo* const checked_;  ///< gets the sites of check_sync; null: nobody asks for that
+  FaultLog log_;
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false,
        votes_ = false, exchanges_ = false;
   std::vector<SyncPoint> points_;

@@ -1,7 +1,6 @@
 // check_sync: what threads that wait for one another do wrong. The faults are noted where the
 // workgroup decides who may go on, because a thread that waits for ever never comes to its end.
 #include "ptx2spv/abi_sanitizer.hpp"
-#include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/threads/split_at_barriers.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 
@@ -41,7 +40,7 @@ void BarrierSplitter::add_sites() {
   for (BlockId b = 0; b < f_.blocks.size(); ++b) {
     if (f_.blocks[b].term != Term::exit && f_.blocks[b].term != Term::ret) continue;
     b_.at(b);
-    b_.set(worked_, f_.fault_log.worked ? b_.get(f_.fault_log.worked) : b_.i32(0));
+    b_.set(worked_, log_.worked ? b_.get(log_.worked) : b_.i32(0));
   }
 }
 
@@ -207,26 +206,22 @@ void BarrierSplitter::check_opened_thread() {
 
 /// The registers of the thread's fault log.
 std::vector<std::uint32_t> BarrierSplitter::fault_variables() const {
-  const FaultLog& log = f_.fault_log;
-  std::vector<std::uint32_t> all = log.masks;
-  if (log.any) all.push_back(*log.any);
-  for (const FaultLog::Group& group : log.groups) {
-    all.push_back(group.site);
-    all.push_back(group.address);
-  }
-  for (std::uint32_t v = 0; v < f_.vars.size(); ++v)
-    if (f_.vars[v].name == kOtherOfRace) all.push_back(v);
+  std::vector<std::uint32_t> all = log_.masks;
+  if (log_.any) all.push_back(*log_.any);
+  for (const FaultLog::Group& group : log_.groups)
+    all.insert(all.end(), {group.site, group.address});
+  all.insert(all.end(), log_.others.begin(), log_.others.end());
   return all;
 }
 
 /// Of a thread that waits for ever, and so has no end at which it could write its log.
 void BarrierSplitter::write_own_log() {
-  if (f_.fault_log.sites == 0) return;
+  if (log_.sites == 0) return;
   const BlockId waits = b_.new_block(), out = b_.new_block();
   branch(b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone)), waits, out);
   b_.at(waits);
   for (const std::uint32_t v : fault_variables()) restore(v);
-  write_fault_log(b_, [&] {
+  write_fault_log(b_, log_, [&] {
     std::vector<Value> ids;
     for (unsigned axis = 0; axis < 3; ++axis) ids.push_back(block_number(axis));
     for (const Value id : coordinates()) ids.push_back(id);

@@ -170,7 +170,8 @@ void clear_state(ir::Function& function, ir::Builder& b, const ir::TrapState& tr
 
 }  // namespace
 
-void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard) {
+void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard,
+                 const FaultLog& log) {
   bool instruction_traps = false;
   for (const ir::Block& block : function.blocks)
     for (const Value v : block.insts)
@@ -191,7 +192,7 @@ void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard) {
   b.at(end);
   const Value cut = guard && guard->on ? report_cut_off(b, *guard) : 0;
   if (!traps) {
-    write_fault_log(b);
+    write_fault_log(b, log);
     b.exit();
     return;
   }
@@ -201,7 +202,7 @@ void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard) {
 
   if (!keep_barriers) end_loops_of_trapped(function, b, trap, end);
   b.at(ending);
-  write_fault_log(b);
+  write_fault_log(b, log);
   write_record(function, b, b.block(), trap);
   clear_state(function, b, trap);
 }

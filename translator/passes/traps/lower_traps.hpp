@@ -3,6 +3,7 @@
 
 #include "ptx2spv/translator.hpp"
 #include "translator/ir/ir.hpp"
+#include "translator/passes/fault_log.hpp"
 #include "translator/passes/loop_guard.hpp"
 
 namespace ptx2spv::passes {
@@ -15,7 +16,8 @@ void suppress_after_trap(ir::Function& function);
 /// Joins all ends of the thread in one exit block that writes the trap record, makes thread_trap a
 /// jump to it, and ends loops once their thread has trapped. With `keep_barriers` threads do not
 /// leave loops early, because they would miss a convergent barrier.
-void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard = nullptr);
+void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard = nullptr,
+                 const FaultLog& log = {});
 
 /// For devices whose threads do not advance independently: a loop that may wait for another thread
 /// traps after `iterations`. Runs first, before surfaces and atomics become loops of their own.
