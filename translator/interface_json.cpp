@@ -1,4 +1,5 @@
 // The interface description as JSON: docs/reference/interface.md has the schema.
+#include "ptx2spv/formats.hpp"
 #include "ptx2spv/text.hpp"
 #include "ptx2spv/translator.hpp"
 
@@ -152,11 +153,10 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
     json.key("backing").value(kBackings[static_cast<int>(slot.bound.backing)]);
     json.key("image_format").value(slot.image_format);
     json.key("image_view").value(slot.image_view);
-    constexpr const char* kGeometries[] = {"1d", "2d", "3d", "a1d", "a2d"};
     json.key("geometries");
     json.begin('[');
-    for (unsigned k = 0; k < 5; ++k)
-      if (slot.geometries >> k & 1) json.value(kGeometries[k]);
+    for (unsigned k = 0; k < kSurfaceGeometries; ++k)
+      if (slot.geometries >> k & 1) json.value(kGeometryNames[k]);
     json.end(']');
     write_sizes(json, "load_bytes", slot.load_bytes);
     write_sizes(json, "store_bytes", slot.store_bytes);

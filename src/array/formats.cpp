@@ -1,47 +1,30 @@
 // Names and sizes of formats and geometries, and what suq calls them.
-#include <array>
-
+#include "ptx2spv/formats.hpp"
 #include "src/array/array.hpp"
 
 namespace ptx2spv {
 
-namespace {
-
-struct FormatRow {
-  abi::SurfaceFormat format;
-  std::string_view name;
-  std::uint32_t bytes;
-};
-constexpr FormatRow kFormats[] = {
-#define PTX2SPV_FORMAT(name, bytes) {abi::SurfaceFormat::name, #name, bytes},
-#include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
-};
-constexpr std::array<const char*, 5> kGeometries{"1d", "2d", "3d", "a1d", "a2d"};
-
-}  // namespace
-
-const char* to_string(Geometry geometry) { return kGeometries[static_cast<std::size_t>(geometry)]; }
+const char* to_string(Geometry geometry) {
+  return kGeometryNames[static_cast<std::size_t>(geometry)].data();
+}
 
 std::optional<Geometry> parse_geometry(std::string_view text) {
-  for (std::size_t i = 0; i < kGeometries.size(); ++i)
-    if (text == kGeometries[i]) return static_cast<Geometry>(i);
+  for (std::size_t i = 0; i < kSurfaceGeometries; ++i)
+    if (text == kGeometryNames[i]) return static_cast<Geometry>(i);
   return std::nullopt;
 }
 
 const char* to_string(abi::SurfaceFormat format) {
-  return kFormats[static_cast<std::size_t>(format)].name.data();
+  return kFormatNames[static_cast<std::size_t>(format)].data();
 }
 
 std::optional<abi::SurfaceFormat> parse_format(std::string_view text) {
-  for (const FormatRow& each : kFormats)
-    if (text == each.name) return each.format;
+  for (std::size_t i = 0; i < std::size(kFormatNames); ++i)
+    if (text == kFormatNames[i]) return static_cast<abi::SurfaceFormat>(i);
   return std::nullopt;
 }
 
-std::uint32_t format_bytes(abi::SurfaceFormat format) {
-  return kFormats[static_cast<std::size_t>(format)].bytes;
-}
+std::uint32_t format_bytes(abi::SurfaceFormat format) { return component_bytes(format); }
 
 }  // namespace ptx2spv
 

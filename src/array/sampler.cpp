@@ -23,14 +23,7 @@ TextureGeometry geometry_of(const TextureState& texture) {
     return rows ? TextureGeometry::d2 : TextureGeometry::d1;
   }
   const ArrayDesc& array = texture.array->desc;
-  switch (array.geometry) {
-    case Geometry::d1: return TextureGeometry::d1;
-    case Geometry::d2: return TextureGeometry::d2;
-    case Geometry::d3: return TextureGeometry::d3;
-    case Geometry::a1d: return TextureGeometry::a1d;
-    case Geometry::a2d: break;
-  }
-  if (!texture.desc.cube) return TextureGeometry::a2d;
+  if (!texture.desc.cube) return static_cast<TextureGeometry>(array.geometry);
   return array.layers == 6 ? TextureGeometry::cube : TextureGeometry::acube;
 }
 

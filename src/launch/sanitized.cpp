@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "ptx2spv/abi_sanitizer.hpp"
+#include "ptx2spv/formats.hpp"
 #include "src/array/texel_shadow.hpp"
 #include "src/array/texture.hpp"
 #include "src/launch/backing.hpp"
@@ -192,8 +193,6 @@ void describe_surface(const ModuleState& module, const AccessSite& site, Finding
 
 /// The same of a texture.
 void describe_texture_kind(const ModuleState& module, const AccessSite& site, Finding& finding) {
-  static constexpr const char* kNames[] = {"1d",   "2d",    "3d",   "a1d",  "a2d",
-                                           "cube", "acube", "2dms", "a2dms"};
   finding.kind = FindingKind::other_geometry;
   const auto texture =
       std::static_pointer_cast<TextureState>(module.device->textures.owner(finding.address));
@@ -209,8 +208,9 @@ void describe_texture_kind(const ModuleState& module, const AccessSite& site, Fi
         texture->record[abi::x_sampler] & abi::sample_memory ? "linear memory" : "pitched memory";
   const std::uint32_t use = site.geometry - 2u;
   const bool integer = use % 2 != 0 && use / 2 < static_cast<std::uint32_t>(TextureGeometry::d2ms);
-  finding.detail = fmt::format("the instruction is of {}{}, the texture of {}", kNames[use / 2],
-                               integer ? " at integer coordinates" : "", kind);
+  finding.detail =
+      fmt::format("the instruction is of {}{}, the texture of {}", kGeometryNames[use / 2],
+                  integer ? " at integer coordinates" : "", kind);
 }
 
 std::string count_text(CountFault fault, std::uint32_t what) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "ptx2spv/debug_setting.hpp"
+#include "ptx2spv/formats.hpp"
 
 #include "tools/common/files.hpp"
 #include "tools/common/names.hpp"
@@ -48,17 +49,12 @@ bool parse_capability(std::string_view text, std::uint32_t& capability) {
 
 // u8x4
 bool parse_texel(std::string_view text, SlotSpec& spec) {
-  constexpr std::string_view kFormats[] = {
-#define PTX2SPV_FORMAT(name, bytes) #name,
-#include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
-  };
   const std::string_view format = cut(text, 'x');
   std::uint32_t channels = 0;
   if (!parse_number(text, channels, 1u, 4u) || channels == 3) return false;
   spec.channels = std::uint8_t(channels);
-  for (std::size_t k = 0; k < std::size(kFormats); ++k) {
-    if (format != kFormats[k]) continue;
+  for (std::size_t k = 0; k < std::size(kFormatNames); ++k) {
+    if (format != kFormatNames[k]) continue;
     spec.format = abi::SurfaceFormat(k);
     return spec.format_known = true;
   }
@@ -81,9 +77,8 @@ std::string parse_backing(std::string_view text, std::pair<std::string, SlotSpec
     return "--backing " + whole + ": a texel is written as u8x4: format, x, 1, 2 or 4 channels";
   if (kind != "image")
     return text.empty() ? "" : "--backing " + whole + ": only an image has a geometry";
-  constexpr std::string_view kGeometries[] = {"1d", "2d", "3d", "a1d", "a2d"};
-  for (std::size_t k = 0; k < std::size(kGeometries); ++k) {
-    if (text != kGeometries[k]) continue;
+  for (std::size_t k = 0; k < kSurfaceGeometries; ++k) {
+    if (text != kGeometryNames[k]) continue;
     spec.geometry = std::uint8_t(k + 1);
     return {};
   }

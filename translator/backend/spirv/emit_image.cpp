@@ -1,6 +1,6 @@
 // Storage images of surfaces, always seen as unsigned integers of their texel's size.
+#include "ptx2spv/formats.hpp"
 #include "translator/backend/spirv/emitter.hpp"
-#include "translator/support/surface_format.hpp"
 
 namespace ptx2spv::spirv {
 

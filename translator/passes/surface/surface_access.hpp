@@ -4,10 +4,10 @@
 
 #include <optional>
 
+#include "ptx2spv/formats.hpp"
 #include "translator/ir/trap_state.hpp"
 #include "translator/passes/rewrite.hpp"
 #include "translator/passes/surface/surface_record.hpp"
-#include "translator/support/surface_format.hpp"
 
 namespace ptx2spv::passes {
 
