@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace ptx2spv {
 
 using ir::Op;
@@ -69,7 +71,7 @@ std::string refuses_grid(const TranslateOptions& options) {
   for (unsigned axis = 0; axis < 3; ++axis)
     threads = std::min(threads * options.block[axis], kMostThreads + 1);
   if (threads > kMostThreads)
-    return "one workgroup runs " + std::to_string(kMostThreads) + " threads at most";
+    return fmt::format("one workgroup runs {} threads at most", kMostThreads);
   if (!grid[1] || !grid[2] || !options.block[0] || !options.shared_in_memory)
     return "one workgroup runs all blocks only of known size, with shared memory in a buffer";
   if (options.checks & (check_race | check_sync))

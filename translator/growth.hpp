@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "translator/ir/ir.hpp"
 
 namespace ptx2spv {
@@ -33,8 +35,8 @@ class Growth {
   /// Why the last one did not.
   std::string refusal() const {
     if (instructions_ > kInstructions)
-      return "its instructions expand to more than " + std::to_string(kInstructions) +
-             " simple ones: divide it";
+      return fmt::format("its instructions expand to more than {} simple ones: divide it",
+                         kInstructions);
     if (!before_)
       return "its instructions expand to more than a module of this size may have: divide it";
     return "its instructions and those of the kernels before it expand to more than a module of "

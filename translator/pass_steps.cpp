@@ -2,6 +2,8 @@
 // same translation, and the two back ends.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "translator/backend/host/assemble.hpp"
 #include "translator/backend/spirv/emit.hpp"
 #include "translator/backend/spirv/library.hpp"
@@ -81,8 +83,9 @@ void steps::structurize(PassContext& c) {
     TrapSite site;
     site.line = c.function.locs[loc].line;
     site.source_line = c.function.locs[loc].source_line;
-    site.message = "the driver ends the loops of a group of threads after " +
-                   std::to_string(c.profile.max_loop_iterations) + " iterations in total";
+    site.message =
+        fmt::format("the driver ends the loops of a group of threads after {} iterations in total",
+                    c.profile.max_loop_iterations);
     c.info.trap_sites.push_back(std::move(site));
     c.info.trap_site_locs.push_back(loc);
   }

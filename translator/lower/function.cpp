@@ -128,8 +128,8 @@ bool FunctionLowering::params_fit() {
     if (symbol.kind != SymbolKind::reg && symbol.space == ptx::Space::param)
       sum += m_.variable(id).size;
     if (sum <= kParamBytes) return true;
-    error(symbol.span, "the .param variables of '" + std::string(f_.name) + "' have more than " +
-                           std::to_string(kParamBytes) + " bytes");
+    error(symbol.span, fmt::format("the .param variables of '{}' have more than {} bytes", f_.name,
+                                   kParamBytes));
     return false;
   };
   if (!f_.is_entry &&

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "translator/ir/trap_state.hpp"
 #include "translator/lower/arith.hpp"
 #include "translator/lower/lower.hpp"

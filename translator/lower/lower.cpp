@@ -89,10 +89,10 @@ class Layout {
       offset = align_up(offset, param.align);
       if (!opaque && variable.size > kMostBytes - std::min<std::uint64_t>(offset, kMostBytes)) {
         c_.out.ok = false;
-        c_.out.messages.push_back(message_at(module, Severity::error, symbol.span,
-                                             "the parameters of '" + std::string(function.name) +
-                                                 "' have more than " + std::to_string(kMostBytes) +
-                                                 " bytes"));
+        c_.out.messages.push_back(
+            message_at(module, Severity::error, symbol.span,
+                       fmt::format("the parameters of '{}' have more than {} bytes", function.name,
+                                   kMostBytes)));
         return;
       }
       param.offset = offset;
@@ -132,10 +132,9 @@ class Layout {
     const auto at = place(c_.shared_bytes, defined, limits::kShared);
     if (!at)
       too_large(c_.program.module(m), span,
-                "with '" + std::string(c_.program.module(m).symbol(id).name) + "', '" +
-                    std::string(function.name) + "' has more than the " +
-                    std::to_string(limits::kShared) +
-                    " bytes of .shared variables that any device has for a block");
+                fmt::format("with '{}', '{}' has more than the {} bytes of .shared variables that "
+                            "any device has for a block",
+                            c_.program.module(m).symbol(id).name, function.name, limits::kShared));
     c_.shared_offset[definition.key()] = at.value_or(0);
   }
 
@@ -318,7 +317,7 @@ LoweredEntry lower_entry(Program& program, FunctionRef entry, const std::vector<
     out.ok = false;
     out.messages.push_back(
         message_at(program.module(entry.module), Severity::error, function.span,
-                   "a kernel's name has " + std::to_string(kLongestName) + " characters at most"));
+                   fmt::format("a kernel's name has {} characters at most", kLongestName)));
     return out;
   }
   Layout layout(context);

@@ -158,8 +158,8 @@ void FunctionLowering::call_function(const Instruction& inst, std::uint32_t call
   }
   context_.argument_words += words.size() + call.result_vars.size();
   if (context_.argument_words > kArgumentWords)
-    return error(inst.opcode_span, "the calls of a kernel may pass " +
-                                       std::to_string(kArgumentWords) + " words in all");
+    return error(inst.opcode_span,
+                 fmt::format("the calls of a kernel may pass {} words in all", kArgumentWords));
   out_.calls.push_back(std::move(call));
   b_.inst(Op::call, Type::none, words, out_.calls.size() - 1);
   for (const Taken& one : taken) {
@@ -195,9 +195,11 @@ void FunctionLowering::call_indirect(const Instruction& inst) {
   }
   context_.indirect_targets += candidates.size();
   if (context_.indirect_targets > kIndirectTargets)
-    return error(inst.opcode_span,
-                 "the indirect calls of a kernel may have " + std::to_string(kIndirectTargets) +
-                     " functions as their targets in all, counted for every call");
+    return error(
+        inst.opcode_span,
+        fmt::format("the indirect calls of a kernel may have {} functions as their targets "
+                    "in all, counted for every call",
+                    kIndirectTargets));
   const BlockId join = b_.new_block();
   for (const FunctionRef& ref : candidates) {
     const std::uint32_t number = context_.number(ref);

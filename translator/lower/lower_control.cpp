@@ -225,9 +225,9 @@ void FunctionLowering::enter_frame() {
   b_.cond_br(b_.cmp(Op::ult, end, top), full, fits);
   b_.at(full);
   lower_trap(abi::TrapKind::trap_instruction,
-             "recursion of '" + std::string(f_.name) + "' is too deep: a thread's stack holds " +
-                 std::to_string(context_.stack_bytes) +
-                 " bytes, which cudaLimitStackSize does not change",
+             fmt::format("recursion of '{}' is too deep: a thread's stack holds {} bytes, which "
+                         "cudaLimitStackSize does not change",
+                         f_.name, context_.stack_bytes),
              {});
   b_.at(fits);
   ended_ = false;
@@ -261,8 +261,7 @@ void FunctionLowering::lower_stack(const Instruction& inst) {
   b_.cond_br(over, full, fits);
   b_.at(full);
   lower_trap(abi::TrapKind::trap_instruction,
-             "alloca: a thread's stack holds " + std::to_string(context_.stack_bytes) + " bytes",
-             {});
+             fmt::format("alloca: a thread's stack holds {} bytes", context_.stack_bytes), {});
   b_.at(fits);
   ended_ = false;
   set_stack_pointer(top);

@@ -92,8 +92,7 @@ Value FunctionLowering::load_words(const Place& at, unsigned offset, unsigned by
   if (!at.words) return memory_.load(at.access, memory_.add_offset(at.address, offset), bytes);
   const std::uint64_t byte = at.byte + offset;
   if (byte + bytes > at.bytes) {
-    error(current_->span,
-          "the access ends past the parameter's " + std::to_string(at.bytes) + " bytes");
+    error(current_->span, fmt::format("the access ends past the parameter's {} bytes", at.bytes));
     return bytes == 8 ? b_.i64(0) : b_.i32(0);
   }
   const auto word = [&](std::uint64_t i) {
@@ -112,8 +111,7 @@ void FunctionLowering::store_words(const Place& at, unsigned offset, unsigned by
     return memory_.store(at.access, memory_.add_offset(at.address, offset), raw, bytes);
   const std::uint64_t byte = at.byte + offset;
   if (byte + bytes > at.bytes) {
-    error(current_->span,
-          "the access ends past the parameter's " + std::to_string(at.bytes) + " bytes");
+    error(current_->span, fmt::format("the access ends past the parameter's {} bytes", at.bytes));
     return;
   }
   const auto var = [&](std::uint64_t i) {

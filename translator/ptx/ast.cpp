@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::ptx {
 namespace {
 
@@ -61,6 +63,16 @@ std::uint64_t immediate_bits(const Operand& operand, Type type) {
                                        : operand.value & ((std::uint64_t{1} << width) - 1);
     }
   }
+}
+
+std::string Module::older_than(unsigned needed, unsigned needed_sm, std::string_view what) const {
+  if (version() < needed)
+    return fmt::format("{} needs PTX version {}.{} or later, the module has {}.{}", what,
+                       needed / 10, needed % 10, version_major, version_minor);
+  if (sm < needed_sm)
+    return fmt::format("{} needs .target sm_{} or later, the module has sm_{}", what, needed_sm,
+                       sm);
+  return {};
 }
 
 }  // namespace ptx2spv::ptx

@@ -55,20 +55,10 @@ void Checker::run() {
 
 bool Checker::needs(unsigned version, unsigned target, std::string_view what) {
   if (options_.relax_versions) return true;
-  if (m_.version() < version) {
-    sink_.error(inst_->opcode_span,
-                std::string(what) + " needs PTX version " + std::to_string(version / 10) + "." +
-                    std::to_string(version % 10) + " or later, the module has " +
-                    std::to_string(m_.version_major) + "." + std::to_string(m_.version_minor));
-    return false;
-  }
-  if (m_.sm < target) {
-    sink_.error(inst_->opcode_span, std::string(what) + " needs .target sm_" +
-                                        std::to_string(target) + " or later, the module has sm_" +
-                                        std::to_string(m_.sm));
-    return false;
-  }
-  return true;
+  std::string older = m_.older_than(version, target, what);
+  if (older.empty()) return true;
+  sink_.error(inst_->opcode_span, std::move(older));
+  return false;
 }
 
 Type Checker::rule_type(const OperandRule& rule) const {

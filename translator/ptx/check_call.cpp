@@ -93,11 +93,9 @@ void Checker::check_call() {
       arguments.kind == OperandKind::list ? f_.list(arguments) : std::span<const Operand>{};
   if (returned.size() != wanted_returns || passed.size() < wanted_arguments ||
       (passed.size() > wanted_arguments && !(function != nullptr && function->name == "vprintf"))) {
-    Diagnostic& d =
-        sink_.error(inst_->span, "the call passes " + std::to_string(passed.size()) +
-                                     " and takes back " + std::to_string(returned.size()) +
-                                     ", the function has " + std::to_string(wanted_arguments) +
-                                     " and " + std::to_string(wanted_returns));
+    Diagnostic& d = sink_.error(
+        inst_->span, fmt::format("the call passes {} and takes back {}, the function has {} and {}",
+                                 passed.size(), returned.size(), wanted_arguments, wanted_returns));
     d.notes.push_back({called.declared, "declared here"});
     return;
   }
@@ -110,13 +108,11 @@ void Checker::check_call() {
         return fail(operand, "an argument is a register, a constant or a .param variable");
       const Variable& v = m_.variable(operand.symbol);
       if (formal.is_reg && (v.is_array || 8 * v.size != width))
-        return fail(operand, "'" + std::string(actual.name) + "' is no value of " +
-                                 std::to_string(width) + " bits");
+        return fail(operand, fmt::format("'{}' is no value of {} bits", actual.name, width));
       if (!formal.is_reg && formal.has_size && formal.size != v.size) {
-        Diagnostic& d = sink_.error(
-            operand.span, "'" + std::string(actual.name) + "' has " + std::to_string(v.size) +
-                              " bytes, the parameter '" + std::string(formal.name) + "' has " +
-                              std::to_string(formal.size));
+        Diagnostic& d =
+            sink_.error(operand.span, fmt::format("'{}' has {} bytes, the parameter '{}' has {}",
+                                                  actual.name, v.size, formal.name, formal.size));
         d.notes.push_back({formal.span, "declared here"});
         return false;
       }
@@ -129,16 +125,16 @@ void Checker::check_call() {
       const bool plain = !operand.negated && operand.selectors == 0;
       if (plain && bits(given.type) * given.vec == width) return true;
       Diagnostic& d = sink_.error(
-          operand.span, describe(operand) + " has " + std::to_string(bits(given.type) * given.vec) +
-                            " bits, the parameter has " + std::to_string(width));
+          operand.span, fmt::format("{} has {} bits, the parameter has {}", describe(operand),
+                                    bits(given.type) * given.vec, width));
       d.notes.push_back({formal.span, "declared here"});
       return false;
     }
     if (is_dest && operand.kind == OperandKind::sink) return true;
     const bool wide = bits(formal.type) < 32;
     if (formal.vec > 1)
-      return fail(operand, "'call' wants a vector of " + std::to_string(formal.vec) +
-                               " here, not " + describe(operand));
+      return fail(operand, fmt::format("'call' wants a vector of {} here, not {}", formal.vec,
+                                       describe(operand)));
     return is_dest ? dest(operand, formal.type, wide) : source(operand, formal.type, wide);
   };
   for (std::size_t i = 0; i < returned.size(); ++i) {

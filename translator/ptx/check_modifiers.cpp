@@ -87,9 +87,8 @@ void Checker::check_range(unsigned first, unsigned last, std::uint64_t low, std:
     const Operand& operand = op(i);
     if (operand.kind != OperandKind::imm_int || (operand.value >= low && operand.value <= high))
       continue;
-    fail(operand, low == high
-                      ? "this constant is " + std::to_string(low)
-                      : "this constant is " + std::to_string(low) + " to " + std::to_string(high));
+    fail(operand, low == high ? fmt::format("this constant is {}", low)
+                              : fmt::format("this constant is {} to {}", low, high));
   }
 }
 

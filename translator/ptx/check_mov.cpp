@@ -27,7 +27,7 @@ void Checker::check_mov_vector() {
     const bool fits = bits(type) == 32 || (bits(type) == 16 && narrow);
     const bool good =
         fits && !is_float(type) && type_of(a).vec == mods_->vec && a.part == Part::none;
-    if (!good) fail(a, describe(a) + " is no vector of " + std::to_string(mods_->vec) + " here");
+    if (!good) fail(a, fmt::format("{} is no vector of {} here", describe(a), mods_->vec));
     return;
   }
   vector(a, mods_->vec, type, false, false);
@@ -40,11 +40,10 @@ bool Checker::packed(const Operand& operand, bool is_dest) {
   if (!is_bits(type))
     return fail(operand, "'mov' packs and unpacks bits only: .b16 .b32 .b64 .b128");
   if (count != 2 && count != 4)
-    return fail(operand, "'mov' packs 2 or 4 elements, not " + std::to_string(count));
+    return fail(operand, fmt::format("'mov' packs 2 or 4 elements, not {}", count));
   const unsigned width = bits(type) / count;
   const auto wants = [&](const Operand& item) {
-    return fail(item,
-                "an element has " + std::to_string(width) + " bits here, not " + describe(item));
+    return fail(item, fmt::format("an element has {} bits here, not {}", width, describe(item)));
   };
   if (width < 8) return fail(operand, "an element has 8 bits at least");
   if (operand.negated) return fail(operand, name() + " takes no negated operand here");

@@ -77,17 +77,12 @@ OperandType Checker::type_of(const Operand& operand) const {
 }
 
 std::string Checker::describe(const Operand& operand) const {
-  std::string text = "'";
   const std::string_view shown = m_.text(operand.span);
-  text += shown.size() > 40 ? std::string(shown.substr(0, 40)) + "..." : std::string(shown);
-  text += "'";
+  std::string text = fmt::format("'{}{}'", shown.substr(0, 40), shown.size() > 40 ? "..." : "");
   const OperandType type = type_of(operand);
-  if (type.type != Type::none) {
-    text += " of type ";
-    if (type.vec > 1) text += ".v" + std::to_string(type.vec) + " ";
-    text += dotted(type.type);
-  }
-  return text;
+  if (type.type == Type::none) return text;
+  if (type.vec > 1) return fmt::format("{} of type .v{} {}", text, type.vec, dotted(type.type));
+  return text + " of type " + dotted(type.type);
 }
 
 bool Checker::fail(const Operand& operand, std::string text) {
@@ -360,9 +355,8 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
   if (operand.kind == OperandKind::vector) {
     const auto items = f_.list(operand);
     if (items.size() != count) {
-      return fail(operand, name() + " wants " + std::to_string(count) + " element" +
-                               (count == 1 ? "" : "s") + " here, not " +
-                               std::to_string(items.size()));
+      return fail(operand, fmt::format("{} wants {} element{} here, not {}", name(), count,
+                                       count == 1 ? "" : "s", items.size()));
     }
     // One element of plain bits makes the whole vector one of bits.
     for (const Operand& item : items) {
@@ -383,8 +377,8 @@ bool Checker::vector(const Operand& operand, unsigned count, Type type, bool is_
     const OperandType t = type_of(operand);
     if (operand.negated) return fail(operand, name() + " takes no negated operand here");
     if (operand.kind != OperandKind::reg || t.vec != count || operand.selectors != 0) {
-      return fail(operand, name() + " wants a vector of " + std::to_string(count) + " here, not " +
-                               describe(operand));
+      return fail(operand, fmt::format("{} wants a vector of {} here, not {}", name(), count,
+                                       describe(operand)));
     }
     return compatible(t.type, type, wide) || mismatch(operand, type, "vector");
   }
@@ -414,11 +408,9 @@ bool Checker::check_cache_policy() {
 bool Checker::count_is(unsigned low, unsigned high) {
   const unsigned count = inst_->operand_count;
   if (count >= low && count <= high) return true;
-  std::string text = name() + " takes " + std::to_string(low);
-  if (high != low) text += " to " + std::to_string(high);
-  text += low == 1 && high == 1 ? " operand" : " operands";
-  text += ", not " + std::to_string(count) + ": '" + std::string(form_->syntax) + "'";
-  sink_.error(inst_->span, std::move(text));
+  sink_.error(inst_->span, fmt::format("{} takes {}{} operand{}, not {}: '{}'", name(), low,
+                                       high == low ? "" : fmt::format(" to {}", high),
+                                       low == 1 && high == 1 ? "" : "s", count, form_->syntax));
   return false;
 }
 

@@ -69,13 +69,12 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
     const auto items = f_.list(coordinates);
     if (items.size() != 1 && items.size() != 2 && items.size() != 4) {
       return fail(coordinates,
-                  std::to_string(items.size()) +
-                      " coordinates; there are 1, 2 or 4, the unused ones of any value");
+                  fmt::format("{} coordinates; there are 1, 2 or 4, the unused ones of any value",
+                              items.size()));
     }
     if (items.size() < wanted) {
-      return fail(coordinates, "'." + std::string(text(geom)) + "' wants " +
-                                   std::to_string(wanted) + " coordinates, not " +
-                                   std::to_string(items.size()));
+      return fail(coordinates, fmt::format("'.{}' wants {} coordinates, not {}", text(geom), wanted,
+                                           items.size()));
     }
     if (!constants_apart(items)) return false;
     // One element of plain bits makes the whole vector one of bits, as with data.
@@ -101,15 +100,14 @@ bool Checker::check_coordinates(const Operand& coordinates, Mod geom, Type type,
   const OperandType t = type_of(coordinates);
   if (coordinates.kind == OperandKind::reg && t.vec > 1) {
     if (t.vec < wanted)
-      return fail(coordinates, "'." + std::string(text(geom)) + "' wants " +
-                                   std::to_string(wanted) + " coordinates");
+      return fail(coordinates, fmt::format("'.{}' wants {} coordinates", text(geom), wanted));
     const bool halves = t.type == Type::f16x2 && !textured;
     return (!halves && compatible(t.type, element_type(coordinates, type), false)) ||
            mismatch(coordinates, type, "coordinate");
   }
   if (wanted != 1)
-    return fail(coordinates, "'." + std::string(text(geom)) + "' wants " + std::to_string(wanted) +
-                                 " coordinates in braces");
+    return fail(coordinates,
+                fmt::format("'.{}' wants {} coordinates in braces", text(geom), wanted));
   if (coordinates.kind != OperandKind::reg)
     return fail(coordinates, "a constant coordinate stands in braces");
   return element(coordinates, type);

@@ -77,8 +77,7 @@ void Checker::check_async_copy() {
   }
   if (!source(source_size, Type::b32, false)) return;
   if (source_size.kind == OperandKind::imm_int && source_size.value > size.value)
-    fail(source_size,
-         "the source has no more bytes than are copied, " + std::to_string(size.value));
+    fail(source_size, fmt::format("the source has no more bytes than are copied, {}", size.value));
 }
 
 void Checker::check_mbarrier() {
@@ -100,7 +99,7 @@ void Checker::check_mbarrier() {
   const Operand& count = op(inst_->operand_count - 1);
   constexpr std::uint64_t kMost = (1 << 20) - 1;
   if (count.kind == OperandKind::imm_int && (count.value < 1 || count.value > kMost))
-    fail(count, "an mbarrier counts 1 to " + std::to_string(kMost) + " arrivals");
+    fail(count, fmt::format("an mbarrier counts 1 to {} arrivals", kMost));
 }
 
 }  // namespace ptx2spv::ptx

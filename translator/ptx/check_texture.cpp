@@ -13,12 +13,12 @@ void Checker::check_texture() {
   }
   const unsigned elements = dtype == Type::f16x2 ? 2 : 4;
   if (mods.vec != elements && mods.vec != 1) {
-    sink_.error(inst_->opcode_span, name() + " with ." + std::string(text(dtype)) + " gives .v" +
-                                        std::to_string(elements));
+    sink_.error(inst_->opcode_span,
+                fmt::format("{} with .{} gives .v{}", name(), text(dtype), elements));
     return;
   }
   if (mods.vec != elements) {
-    sink_.error(inst_->opcode_span, name() + " needs .v" + std::to_string(elements));
+    sink_.error(inst_->opcode_span, fmt::format("{} needs .v{}", name(), elements));
     return;
   }
   const Operand* data = &op(0);
@@ -112,8 +112,7 @@ void Checker::check_texture_extras(unsigned next, Type ctype) {
                                ? static_cast<unsigned>(f_.list(offset).size())
                                : type_of(offset).vec;
     if (given < size || given == 3 || given > 4) {
-      fail(offset, "'." + std::string(text(geom)) + "' wants an offset of " + std::to_string(size) +
-                       ", not " + std::to_string(given));
+      fail(offset, fmt::format("'.{}' wants an offset of {}, not {}", text(geom), size, given));
       return;
     }
     if (offset.kind == OperandKind::vector) {

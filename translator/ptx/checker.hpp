@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "translator/ptx/ast.hpp"
 #include "translator/ptx/instruction_table.hpp"
 #include "translator/ptx/parser.hpp"

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::ptx {
 namespace {
 
@@ -169,8 +171,7 @@ Token Lexer::number() {
     if (count != want || is(at(at_), kWord)) {
       while (is(at(at_), kWord)) ++at_;
       return bad(begin, at_ - begin,
-                 std::string("a ") + (wide ? "0d" : "0f") + " constant has " +
-                     std::to_string(want) + " hexadecimal digits");
+                 fmt::format("a {} constant has {} hexadecimal digits", wide ? "0d" : "0f", want));
     }
     token.kind = wide ? TokenKind::real64 : TokenKind::real32;
     return token;

@@ -397,10 +397,10 @@ std::uint8_t Parser::constant_bank() {
   if (!expect(']', "after the constant bank")) return 0;
   if (m_.version() < 15 || m_.version() >= 22)
     error(join(open.span, number.span),
-          "constant banks are of PTX versions 1.5 to 2.1, the module has " +
-              std::to_string(m_.version() / 10) + "." + std::to_string(m_.version() % 10));
+          fmt::format("constant banks are of PTX versions 1.5 to 2.1, the module has {}.{}",
+                      m_.version_major, m_.version_minor));
   else if (number.value > 10)
-    error(number.span, "there is no constant bank " + std::to_string(number.value));
+    error(number.span, fmt::format("there is no constant bank {}", number.value));
   return static_cast<std::uint8_t>(std::min<std::uint64_t>(number.value, 10));
 }
 

@@ -206,8 +206,8 @@ bool Parser::decl_word(DeclSpec& spec, const Token& token, bool& done) {
   if (type != Type::none) {
     const bool declares = type <= Type::f64 || type == Type::f16x2 || type >= Type::pred;
     if (!declares) {
-      error(token.span, quoted(name) + " is an instruction's type; declare .b" +
-                            std::to_string(bits(type)) + " instead");
+      error(token.span, fmt::format("{} is an instruction's type; declare .b{} instead",
+                                    quoted(name), bits(type)));
     }
     if (type == Type::f16x2 && !feature(Feature::type_f16x2, token.span)) return false;
     if (type == Type::b128 && !feature(Feature::type_b128, token.span)) return false;
@@ -326,7 +326,7 @@ void Parser::declare_registers(const DeclSpec& spec) {
       const auto count = number_constant("the number of registers");
       if (!count || !expect('>', "after the number of registers")) return skip_statement();
       if (*count > kMaxRange) {
-        error(span, "more than " + std::to_string(kMaxRange) + " registers in one declaration");
+        error(span, fmt::format("more than {} registers in one declaration", kMaxRange));
         continue;
       }
       RegisterRange range;
@@ -545,7 +545,7 @@ bool Parser::declare_variable(const DeclSpec& spec) {
   for (std::uint64_t i = 0; i < std::max<std::uint64_t>(copies, 1); ++i) {
     std::string_view full = id_text;
     if (parameterised) {
-      full = m_.strings.emplace_back(std::string(id_text) + std::to_string(i));
+      full = m_.strings.emplace_back(fmt::format("{}{}", id_text, i));
     }
     const SymbolId id = add_symbol(full, name.span, SymbolKind::variable);
     m_.symbol(id).index = static_cast<std::uint32_t>(m_.variables.size());

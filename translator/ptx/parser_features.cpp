@@ -44,10 +44,6 @@ constexpr FeatureRow kFeatures[] = {
     {Feature::unified, 80, 90, "'.unified'"},
 };
 
-std::string dotted(unsigned version) {
-  return std::to_string(version / 10) + "." + std::to_string(version % 10);
-}
-
 constexpr std::uint64_t kConstantBytes = 64 * 1024;
 
 }  // namespace
@@ -56,13 +52,8 @@ bool Parser::feature(Feature wanted, Span span) {
   if (options_.relax_versions) return true;
   const FeatureRow& row = *std::find_if(std::begin(kFeatures), std::end(kFeatures),
                                         [&](const FeatureRow& r) { return r.feature == wanted; });
-  if (m_.version() < row.version)
-    return error(span, std::string(row.name) + " needs PTX version " + dotted(row.version) +
-                           " or later, the module has " + dotted(m_.version()));
-  if (m_.sm < row.target)
-    return error(span, std::string(row.name) + " needs .target sm_" + std::to_string(row.target) +
-                           " or later, the module has sm_" + std::to_string(m_.sm));
-  return true;
+  std::string older = m_.older_than(row.version, row.target, row.name);
+  return older.empty() || error(span, std::move(older));
 }
 
 /// A module's version must know its target.
@@ -73,13 +64,13 @@ void Parser::check_target(Span span) {
     if (candidate.sm == m_.sm && (candidate.suffix == 0 || candidate.suffix == m_.sm_suffix))
       row = &candidate;
   }
-  const std::string target = "'" + std::string(text(span)) + "'";
   const bool suffixed = m_.sm_suffix == 0 || m_.sm >= (m_.sm_suffix == 'f' ? 100u : 90u);
   if (row == nullptr || !suffixed) {
-    error(span, "unknown target " + target);
-  } else if (m_.version() < row->version) {
-    error(span, "target " + target + " needs PTX version " + dotted(row->version) +
-                    " or later, the module has " + dotted(m_.version()));
+    error(span, fmt::format("unknown target '{}'", text(span)));
+  } else if (std::string older =
+                 m_.older_than(row->version, 0, fmt::format("target '{}'", text(span)));
+             !older.empty()) {
+    error(span, std::move(older));
   }
 }
 
@@ -92,9 +83,9 @@ void Parser::check_constants() {
     if (v.align > 1) at = (at + v.align - 1) / v.align * v.align;
     at += v.size;
     if (at <= kConstantBytes) continue;
-    error(v.span, "the .const variables of a module have " + std::to_string(kConstantBytes) +
-                      " bytes at most; with '" + std::string(m_.symbol(v.symbol).name) +
-                      "' they have " + std::to_string(at));
+    error(v.span, fmt::format("the .const variables of a module have {} bytes at most; with '{}' "
+                              "they have {}",
+                              kConstantBytes, m_.symbol(v.symbol).name, at));
     return;
   }
 }

@@ -117,7 +117,7 @@ bool Parser::init_list(Variable& v, std::size_t level, std::uint64_t base, std::
     if (!told && base + at > highest) highest = base + at;
   } while (lex_.accept(','));
   if (v.vec > 1 && level + 1 == dims.size() && at != v.vec && !told) {
-    error(open.span, "a vector's initialiser has " + std::to_string(v.vec) + " elements");
+    error(open.span, fmt::format("a vector's initialiser has {} elements", v.vec));
   }
   if (!lex_.accept('}')) {
     Diagnostic& d = sink_.error(lex_.peek().span, "expected ',' or '}' in the initialiser");

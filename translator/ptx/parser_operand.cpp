@@ -283,8 +283,8 @@ bool Parser::name_operand(const Token& token, Operand& out) {
       }
       if (out.part > Part::x && out.part <= Part::w &&
           static_cast<unsigned>(out.part) > static_cast<unsigned>(s.vec)) {
-        Diagnostic& d = sink_.error(out.span, quoted(text(out.span)) + " is past the vector's " +
-                                                  std::to_string(s.vec) + " elements");
+        Diagnostic& d = sink_.error(out.span, fmt::format("{} is past the vector's {} elements",
+                                                          quoted(text(out.span)), s.vec));
         d.notes.push_back({s.span, "declared here"});
         return false;
       }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/text.hpp"
 
 namespace ptx2spv {
@@ -54,16 +56,8 @@ void append_line(std::string& out, Span span, const SourceFile& source) {
 void append_head(std::string& out, Span span, const char* severity, std::string_view text,
                  const SourceFile& source) {
   const LineColumn at = source.position(span.begin);
-  out += source.name();
-  out += ':';
-  out += std::to_string(at.line);
-  out += ':';
-  out += std::to_string(at.column);
-  out += ": ";
-  out += severity;
-  out += ": ";
-  out += shortened(std::string(text));
-  out += '\n';
+  out += fmt::format("{}:{}:{}: {}: {}\n", source.name(), at.line, at.column, severity,
+                     shortened(std::string(text)));
   append_line(out, span, source);
 }
 
@@ -105,9 +99,7 @@ Message to_message(const Diagnostic& diagnostic, const SourceFile& source) {
   const std::vector<SourceFile::Origin> origins = source.origins(at.line, kMostPlaces);
   if (origins[0].line == 0) return message;
   const auto note = [&message](const SourceFile::Origin& place, const char* text) {
-    message.rendered += printable(place.file) + ":" + std::to_string(place.line) + ": note: ";
-    message.rendered += text;
-    message.rendered += '\n';
+    message.rendered += fmt::format("{}:{}: note: {}\n", printable(place.file), place.line, text);
   };
   message.source_file = printable(origins[0].file);
   message.source_line = origins[0].line;

@@ -2,6 +2,8 @@
 // them.
 #include <spirv/unified1/GLSL.std.450.h>
 
+#include <fmt/format.h>
+
 #include "translator/backend/spirv/emitter.hpp"
 
 namespace ptx2spv::spirv {
@@ -62,8 +64,7 @@ Id Emitter::value(Value v) {
       break;
     default: break;
   }
-  fail("value " + std::to_string(v) + " (" + std::string(ir::info(inst.op).name) +
-       ") is used before it is made");
+  fail(fmt::format("value {} ({}) is used before it is made", v, ir::info(inst.op).name));
   return 0;
 }
 

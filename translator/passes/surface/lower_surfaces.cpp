@@ -4,6 +4,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/image_slot.hpp"
 #include "translator/passes/surface/surface_access.hpp"
 
@@ -153,10 +155,11 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
     const SlotInfo& slot = entry.slots[i];
     const unsigned texel = texel_bytes(spec.format, spec.channels);
     const auto refuse = [&](const char* what, unsigned bytes) {
-      return "an image with texels of " + std::to_string(texel) + " bytes takes no " + what +
-             " of " + std::to_string(bytes) + " bytes" +
-             (bytes == 8 && texel == 8 ? " without image_atomics64" : "") + "; bind surface '" +
-             slot.name + "' as buffer or address";
+      return fmt::format(
+          "an image with texels of {} bytes takes no {} of {} bytes{}; bind surface '{}' as buffer "
+          "or address",
+          texel, what, bytes, bytes == 8 && texel == 8 ? " without image_atomics64" : "",
+          slot.name);
     };
     if (image_service(slot, texel, options.profile) != ImageService::none) continue;
     for (const std::uint8_t bytes : slot.store_bytes)

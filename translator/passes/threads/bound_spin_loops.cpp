@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "translator/ir/trap_state.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
@@ -93,10 +95,11 @@ std::size_t bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint3
     site.line = function.locs[loc].line;
     site.source_line = function.locs[loc].source_line;
     site.function = info.name;
-    site.message = "this loop waits for a store that does not come: " + std::to_string(iterations) +
-                   " iterations of this loop, or thousands of rounds in which the block's threads "
-                   "did nothing but wait; one that waits for another block needs a device whose "
-                   "blocks advance independently";
+    site.message = fmt::format(
+        "this loop waits for a store that does not come: {} iterations of this loop, or thousands "
+        "of rounds in which the block's threads did nothing but wait; one that waits for another "
+        "block needs a device whose blocks advance independently",
+        iterations);
     const auto number = static_cast<std::uint32_t>(info.trap_sites.size());
     info.trap_sites.push_back(std::move(site));
     info.trap_site_locs.push_back(loc);
