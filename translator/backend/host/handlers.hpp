@@ -36,7 +36,7 @@ Handlers call_handlers();
 /// is none.
 Routine find_routine(std::string_view name, std::span<const ir::Type> parameters);
 
-// What handlers are made of. Results never lie over operands.
+// What handlers are made of: F, a lambda, of each lane. Results never lie over operands.
 
 template <typename T>
 T* values(const Lanes& lanes, Place place) {
@@ -51,42 +51,42 @@ void put(const Lanes& lanes, T* __restrict out, unsigned lane, T value) {
     out[lane] = value;
 }
 
-template <typename R, typename A, typename F, bool Masked>
+template <typename R, typename A, auto F, bool Masked>
 void unary(const Step& step, Lanes& lanes) {
   R* __restrict out = values<R>(lanes, step.out);
   const A* __restrict a = values<A>(lanes, step.in[0]);
   PTX2SPV_EACH_LANE
-  for (unsigned i = 0; i < kLanes; ++i) put<R, Masked>(lanes, out, i, F{}(a[i]));
+  for (unsigned i = 0; i < kLanes; ++i) put<R, Masked>(lanes, out, i, F(a[i]));
 }
 
-template <typename R, typename A, typename B, typename F, bool Masked>
+template <typename R, typename A, typename B, auto F, bool Masked>
 void binary(const Step& step, Lanes& lanes) {
   R* __restrict out = values<R>(lanes, step.out);
   const A* __restrict a = values<A>(lanes, step.in[0]);
   const B* __restrict b = values<B>(lanes, step.in[1]);
   PTX2SPV_EACH_LANE
-  for (unsigned i = 0; i < kLanes; ++i) put<R, Masked>(lanes, out, i, F{}(a[i], b[i]));
+  for (unsigned i = 0; i < kLanes; ++i) put<R, Masked>(lanes, out, i, F(a[i], b[i]));
 }
 
-template <typename T, typename F, bool Masked>
+template <typename T, auto F, bool Masked>
 void ternary(const Step& step, Lanes& lanes) {
   T* __restrict out = values<T>(lanes, step.out);
   const T* __restrict a = values<T>(lanes, step.in[0]);
   const T* __restrict b = values<T>(lanes, step.in[1]);
   const T* __restrict c = values<T>(lanes, step.in[2]);
   PTX2SPV_EACH_LANE
-  for (unsigned i = 0; i < kLanes; ++i) put<T, Masked>(lanes, out, i, F{}(a[i], b[i], c[i]));
+  for (unsigned i = 0; i < kLanes; ++i) put<T, Masked>(lanes, out, i, F(a[i], b[i], c[i]));
 }
 
-template <typename R, typename A, typename F>
+template <typename R, typename A, auto F>
 constexpr Handlers of_unary() {
   return {unary<R, A, F, false>, unary<R, A, F, true>};
 }
-template <typename R, typename A, typename B, typename F>
+template <typename R, typename A, typename B, auto F>
 constexpr Handlers of_binary() {
   return {binary<R, A, B, F, false>, binary<R, A, B, F, true>};
 }
-template <typename T, typename F>
+template <typename T, auto F>
 constexpr Handlers of_ternary() {
   return {ternary<T, F, false>, ternary<T, F, true>};
 }

@@ -130,67 +130,49 @@ struct ToU {
   To operator()(From a) const { return saturated<To>(number(a)); }
 };
 
-struct Widen {
-  u64 operator()(u32 a) const { return bits(static_cast<double>(number(a))); }
-};
-struct Narrow {
-  u32 operator()(u64 a) const { return bits(static_cast<float>(number(a))); }
-};
-
 template <typename T>
 Handlers arithmetic(Op op) {
   switch (op) {
-    case Op::native_fadd: return of_binary<T, T, T, FAdd<T>>();
-    case Op::native_fsub: return of_binary<T, T, T, FSub<T>>();
-    case Op::native_fmul: return of_binary<T, T, T, FMul<T>>();
-    case Op::native_fdiv: return of_binary<T, T, T, FDiv<T>>();
-    case Op::native_ffma: return of_ternary<T, FFma<T>>();
-    case Op::native_fsqrt: return of_unary<T, T, FSqrt<T>>();
-    case Op::native_feq: return of_binary<u32, T, T, FEq<T>>();
-    case Op::native_flt: return of_binary<u32, T, T, FLt<T>>();
-    case Op::native_fle: return of_binary<u32, T, T, FLe<T>>();
+    case Op::native_fadd: return of_binary<T, T, T, FAdd<T>{}>();
+    case Op::native_fsub: return of_binary<T, T, T, FSub<T>{}>();
+    case Op::native_fmul: return of_binary<T, T, T, FMul<T>{}>();
+    case Op::native_fdiv: return of_binary<T, T, T, FDiv<T>{}>();
+    case Op::native_ffma: return of_ternary<T, FFma<T>{}>();
+    case Op::native_fsqrt: return of_unary<T, T, FSqrt<T>{}>();
+    case Op::native_feq: return of_binary<u32, T, T, FEq<T>{}>();
+    case Op::native_flt: return of_binary<u32, T, T, FLt<T>{}>();
+    case Op::native_fle: return of_binary<u32, T, T, FLe<T>{}>();
     default: return {};
   }
 }
 
 template <template <typename, typename> class F>
 Handlers converted(bool wide_from, bool wide_to) {
-  if (wide_from && wide_to) return of_unary<u64, u64, F<u64, u64>>();
-  if (wide_from) return of_unary<u32, u64, F<u64, u32>>();
-  if (wide_to) return of_unary<u64, u32, F<u32, u64>>();
-  return of_unary<u32, u32, F<u32, u32>>();
+  if (wide_from && wide_to) return of_unary<u64, u64, F<u64, u64>{}>();
+  if (wide_from) return of_unary<u32, u64, F<u64, u32>{}>();
+  if (wide_to) return of_unary<u64, u32, F<u32, u64>{}>();
+  return of_unary<u32, u32, F<u32, u32>{}>();
 }
 
-template <auto Function>
-struct Of {
-  u32 operator()(u32 a) const { return bits(Function(number(a))); }
-};
+template <auto F>
+Handlers function() {
+  return of_unary<u32, u32, [](u32 a) { return bits(F(number(a))); }>();
+}
 
 Handlers unary_function(u64 which) {
-  const auto function = []<auto F>() { return of_unary<u32, u32, Of<F>>(); };
   switch (which) {
-    case GLSLstd450RoundEven:
-      return function.template operator()<[](float a) { return std::nearbyint(a); }>();
-    case GLSLstd450Trunc:
-      return function.template operator()<[](float a) { return std::trunc(a); }>();
-    case GLSLstd450FAbs:
-      return function.template operator()<[](float a) { return std::fabs(a); }>();
-    case GLSLstd450Floor:
-      return function.template operator()<[](float a) { return std::floor(a); }>();
-    case GLSLstd450Ceil:
-      return function.template operator()<[](float a) { return std::ceil(a); }>();
-    case GLSLstd450Sin: return function.template operator()<[](float a) { return std::sin(a); }>();
-    case GLSLstd450Cos: return function.template operator()<[](float a) { return std::cos(a); }>();
-    case GLSLstd450Tanh:
-      return function.template operator()<[](float a) { return std::tanh(a); }>();
-    case GLSLstd450Exp2:
-      return function.template operator()<[](float a) { return std::exp2(a); }>();
-    case GLSLstd450Log2:
-      return function.template operator()<[](float a) { return std::log2(a); }>();
-    case GLSLstd450Sqrt:
-      return function.template operator()<[](float a) { return std::sqrt(a); }>();
-    case GLSLstd450InverseSqrt:
-      return function.template operator()<[](float a) { return 1.0f / std::sqrt(a); }>();
+    case GLSLstd450RoundEven: return function<[](float a) { return std::nearbyint(a); }>();
+    case GLSLstd450Trunc: return function<[](float a) { return std::trunc(a); }>();
+    case GLSLstd450FAbs: return function<[](float a) { return std::fabs(a); }>();
+    case GLSLstd450Floor: return function<[](float a) { return std::floor(a); }>();
+    case GLSLstd450Ceil: return function<[](float a) { return std::ceil(a); }>();
+    case GLSLstd450Sin: return function<[](float a) { return std::sin(a); }>();
+    case GLSLstd450Cos: return function<[](float a) { return std::cos(a); }>();
+    case GLSLstd450Tanh: return function<[](float a) { return std::tanh(a); }>();
+    case GLSLstd450Exp2: return function<[](float a) { return std::exp2(a); }>();
+    case GLSLstd450Log2: return function<[](float a) { return std::log2(a); }>();
+    case GLSLstd450Sqrt: return function<[](float a) { return std::sqrt(a); }>();
+    case GLSLstd450InverseSqrt: return function<[](float a) { return 1.0f / std::sqrt(a); }>();
     default: return {};
   }
 }
@@ -209,7 +191,8 @@ Handlers float_handlers(const ir::Inst& inst, Type from) {
     case Op::native_to_u: return converted<ToU>(wide, wide_result);
     case Op::native_fconvert:
       if (wide == wide_result) return {};
-      return wide ? of_unary<u32, u64, Narrow>() : of_unary<u64, u32, Widen>();
+      return wide ? of_unary<u32, u64, [](u64 a) { return bits(static_cast<float>(number(a))); }>()
+                  : of_unary<u64, u32, [](u32 a) { return bits(double{number(a)}); }>();
     default: return {};
   }
 }
