@@ -11,7 +11,7 @@ using ir::Op;
 bool has_op(const ir::Function& function, Op first, Op last) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value v : block.insts)
-      if (function.insts[v].op >= first && function.insts[v].op <= last) return true;
+      if (is_within(function.insts[v].op, first, last)) return true;
   return false;
 }
 

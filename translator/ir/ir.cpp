@@ -9,7 +9,7 @@ namespace ptx2spv::ir {
 namespace {
 using namespace flag;
 constexpr std::array kOps = {
-#define OP(name, operands, flags, meaning) OpInfo{#name, operands, flags},
+#define OP(name, types, flags, meaning) OpInfo{#name, types, flags},
 #include "translator/ir/ops.def"
 #undef OP
 };

@@ -22,7 +22,7 @@ namespace ptx2spv::ir {
 enum class Type : std::uint8_t { none, i1, i32, i64, v2, v4 };
 
 enum class Op : std::uint8_t {
-#define OP(name, operands, flags, meaning) name,
+#define OP(name, types, flags, meaning) name,
 #include "translator/ir/ops.def"
 #undef OP
 };
@@ -32,7 +32,6 @@ enum class Op : std::uint8_t {
 using Value = std::uint32_t;
 using BlockId = std::uint32_t;
 inline constexpr BlockId kNoBlock = 0xffffffffu;
-inline constexpr int kVariadic = -1;
 
 /// The number formats of PTX's arithmetic and conversions.
 enum class NumKind : std::uint8_t {
@@ -332,16 +331,21 @@ struct Module {
 
 struct OpInfo {
   std::string_view name;
-  int operands;
+  std::string_view types;
   unsigned flags;
 };
 namespace flag {
 inline constexpr unsigned P = 1, R = 2, W = 4, C = 8, S = 16, M = 32, A = 64, B = 128;
 }
 const OpInfo& info(Op op);
+/// Whether it is one of the operations from `first` to `last` of ops.def.
+constexpr bool is_within(Op op, Op first, Op last) { return op >= first && op <= last; }
 inline bool is_access(Op op) { return info(op).flags & flag::A; }
 inline bool is_atomic(Op op) { return op == Op::atomic || op == Op::atomic_cas; }
-inline bool is_warp_operation(Op op) { return op >= Op::warp_shfl && op <= Op::warp_elect; }
+inline bool is_warp_operation(Op op) { return is_within(op, Op::warp_shfl, Op::warp_elect); }
+/// A load, store or reduction.
+inline bool is_surface_access(Op op) { return is_within(op, Op::surf_load, Op::surf_reduce); }
+inline bool is_surface_operation(Op op) { return is_within(op, Op::surf_load, Op::surf_query); }
 inline bool is_barrier(Op op) { return info(op).flags & flag::B; }
 std::string_view name(Type type);
 

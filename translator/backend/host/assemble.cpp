@@ -21,19 +21,7 @@ namespace {
 
 /// Operations that several threads do together, and those that let others go on.
 bool of_several(Op op) {
-  switch (op) {
-    case Op::control_barrier:
-    case Op::bar_sync:
-    case Op::warp_shfl:
-    case Op::warp_vote:
-    case Op::warp_match:
-    case Op::warp_redux:
-    case Op::warp_active:
-    case Op::warp_sync:
-    case Op::warp_elect:
-    case Op::yield: return true;
-    default: return false;
-  }
+  return op == Op::control_barrier || ir::is_within(op, Op::bar_sync, Op::yield);
 }
 
 /// Moves that are made together, one after the other: none writes what a later one reads.

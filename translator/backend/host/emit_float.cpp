@@ -12,20 +12,8 @@ namespace {
 
 /// Whether the operation gives the same whatever NaN an operand is.
 bool takes_any_nan(Op op) {
-  switch (op) {
-    case Op::native_fadd:
-    case Op::native_fsub:
-    case Op::native_fmul:
-    case Op::native_fdiv:
-    case Op::native_ffma:
-    case Op::native_fsqrt:
-    case Op::native_feq:
-    case Op::native_flt:
-    case Op::native_fle:
-    case Op::native_to_s:
-    case Op::native_to_u: return true;
-    default: return false;
-  }
+  return ir::is_within(op, Op::native_fadd, Op::native_fle) || op == Op::native_to_s ||
+         op == Op::native_to_u;
 }
 
 }  // namespace

@@ -11,13 +11,6 @@ namespace ptx2spv::spirv {
 
 using ir::Op;
 
-namespace {
-
-/// The device's own floating point, which stands together in ops.def.
-bool is_native_float(Op op) { return op >= Op::native_fadd && op <= Op::native_fconvert; }
-
-}  // namespace
-
 std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function,
                               const EmitOptions& options, Builder& builder) {
   return Emitter(module, function, options, builder).run();
@@ -64,7 +57,7 @@ void Emitter::scan() {
       const bool access = is_access(inst.op);
       if (access && inst.mem.is_volatile) volatile_ = true;
       if (access && inst.mem.space == ir::Space::local) uses_local_ = true;
-      Use use = is_native_float(inst.op) ? as_float : as_bits;
+      Use use = is_within(inst.op, Op::native_fadd, Op::native_fconvert) ? as_float : as_bits;
       switch (inst.op) {
         case Op::smin:
         case Op::smax:
@@ -354,40 +347,14 @@ void Emitter::missing_blocks() {
 
 void Emitter::instruction(Value v) {
   const Inst& inst = f_.insts[v];
-  if (is_native_float(inst.op)) return native_float(v, inst);
+  if (is_within(inst.op, Op::native_fadd, Op::native_fconvert)) return native_float(v, inst);
+  if (is_within(inst.op, Op::zext, Op::extract)) return convert(v, inst);
   switch (inst.op) {
     case Op::constant:
     case Op::undef:
     case Op::phi: return;
     case Op::builtin: return;  // loaded at the start
     case Op::read_clock: return set(v, clock(static_cast<ir::ClockScope>(inst.imm)));
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::mulhi_u:
-    case Op::mulhi_s:
-    case Op::and_:
-    case Op::or_:
-    case Op::xor_:
-    case Op::not_:
-    case Op::neg:
-    case Op::umin:
-    case Op::umax:
-    case Op::smin:
-    case Op::smax:
-    case Op::popcount:
-    case Op::find_msb:
-    case Op::bit_reverse:
-    case Op::bfe_u:
-    case Op::bfe_s:
-    case Op::bfi:
-    case Op::eq:
-    case Op::ne:
-    case Op::ult:
-    case Op::ule:
-    case Op::slt:
-    case Op::sle:
-    case Op::select: return arith(v, inst);
     case Op::shl:
       if (uses_[v] == 0) return;
       [[fallthrough]];
@@ -397,13 +364,6 @@ void Emitter::instruction(Value v) {
     case Op::sdiv:
     case Op::urem:
     case Op::srem: return divide(v, inst);
-    case Op::zext:
-    case Op::sext:
-    case Op::trunc:
-    case Op::high:
-    case Op::pack:
-    case Op::compose:
-    case Op::extract: return convert(v, inst);
     case Op::library: return library_call(v, inst);
     case Op::load: return load(v, inst);
     case Op::store: return store(v, inst);
@@ -418,7 +378,7 @@ void Emitter::instruction(Value v) {
     case Op::subgroup_barrier:
     case Op::subgroup_shuffle:
     case Op::subgroup_ballot: return subgroup(v, inst);
-    default: return unexpected(inst);
+    default: return is_within(inst.op, Op::add, Op::select) ? arith(v, inst) : unexpected(inst);
   }
 }
 

@@ -169,7 +169,7 @@ class Merged {
         for (const Value a : source.args(v)) f_.operands.push_back(value(a));
         inst.loc = loc(inst.loc);
         if (inst.op == Op::get_var || inst.op == Op::set_var) inst.imm = member.vars[inst.imm];
-        if (inst.op >= Op::surf_load && inst.op <= Op::surf_query) inst.imm += member.surface_ops;
+        if (is_surface_operation(inst.op)) inst.imm += member.surface_ops;
         const Value copy = value(v);
         if (inst.op == Op::call) {
           Function::Call record = source.calls[inst.imm];

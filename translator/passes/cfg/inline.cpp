@@ -188,7 +188,7 @@ class Inliner {
         for (const Value a : callee.args(v)) f_.operands.push_back(value(a));
         inst.loc = loc(inst.loc);
         if (inst.op == Op::get_var || inst.op == Op::set_var) inst.imm = vars[inst.imm];
-        if (inst.op >= Op::surf_load && inst.op <= Op::surf_query) inst.imm += t.surface_ops;
+        if (is_surface_operation(inst.op)) inst.imm += t.surface_ops;
         if (inst.op == Op::call) {
           Function::Call record = callee.calls[inst.imm];
           for (std::uint32_t& var : record.result_vars) var = vars[var];

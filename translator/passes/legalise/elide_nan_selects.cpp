@@ -62,16 +62,10 @@ class NanSelects {
   }
 
   Use use(Value user, unsigned operand) const {
-    switch (f_.insts[user].op) {
-      case Op::native_feq:
-      case Op::native_flt:
-      case Op::native_fle: return Use::none;
-      case Op::native_fadd:
-      case Op::native_fsub:
-      case Op::native_fmul:
-      case Op::native_fdiv:
-      case Op::native_ffma:
-      case Op::native_fsqrt:
+    const Op op = f_.insts[user].op;
+    if (is_within(op, Op::native_feq, Op::native_fle)) return Use::none;
+    if (is_within(op, Op::native_fadd, Op::native_fsqrt)) return Use::passes;
+    switch (op) {
       case Op::phi: return Use::passes;
       case Op::select: return selected(user) ? Use::none : operand ? Use::passes : Use::none;
       case Op::and_: return magnitude_of(user) ? Use::passes : Use::observes;

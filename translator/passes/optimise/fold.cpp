@@ -85,42 +85,12 @@ Value Folder::once(Value v) {
   if ((info(inst.op).flags & flag::M) && inst.count == 2 && is_constant(arg(v, 0)) &&
       !is_constant(arg(v, 1)))
     return become(v, inst.op, {arg(v, 1), arg(v, 0)});
-  switch (inst.op) {
-    case Op::add:
-    case Op::sub:
-    case Op::mul:
-    case Op::mulhi_u:
-    case Op::udiv:
-    case Op::urem:
-    case Op::and_:
-    case Op::or_:
-    case Op::xor_:
-    case Op::not_:
-    case Op::neg:
-    case Op::umin:
-    case Op::umax:
-    case Op::smin:
-    case Op::smax: return integer(v);
-    case Op::shl:
-    case Op::lshr:
-    case Op::ashr:
-    case Op::bfe_u: return shift(v);
-    case Op::eq:
-    case Op::ne:
-    case Op::ult:
-    case Op::ule:
-    case Op::slt:
-    case Op::sle: return compare(v);
-    case Op::select: return select(v);
-    case Op::zext:
-    case Op::sext:
-    case Op::trunc:
-    case Op::high:
-    case Op::pack:
-    case Op::extract:
-    case Op::compose: return convert(v);
-    default: return v;
-  }
+  const Op op = inst.op;
+  if (is_within(op, Op::shl, Op::ashr) || op == Op::bfe_u) return shift(v);
+  if (is_within(op, Op::add, Op::smax)) return integer(v);
+  if (is_within(op, Op::eq, Op::sle)) return compare(v);
+  if (op == Op::select) return select(v);
+  return is_within(op, Op::zext, Op::extract) ? convert(v) : v;
 }
 
 /// Whether `whole` is `op` of `part` and something else.

@@ -19,18 +19,9 @@ constexpr unsigned kMostSelects = 6;
 
 bool cheap(const Inst& inst) {
   if (!(info(inst.op).flags & flag::P) || (info(inst.op).flags & flag::S)) return false;
-  switch (inst.op) {
-    case Op::phi:
-    case Op::library:
-    case Op::udiv:
-    case Op::sdiv:
-    case Op::urem:
-    case Op::srem:
-    case Op::native_fdiv:
-    case Op::native_fsqrt:
-    case Op::native_unary: return false;
-    default: return true;
-  }
+  return inst.op != Op::phi && inst.op != Op::library && inst.op != Op::native_fdiv &&
+         inst.op != Op::native_fsqrt && inst.op != Op::native_unary &&
+         !is_within(inst.op, Op::udiv, Op::srem);
 }
 
 class IfConverter {

@@ -198,15 +198,12 @@ class AccessChecks {
   /// One whose mode allows what check_clamp looks for; lower-surfaces gives it its site.
   bool watched_surface(Value value) const {
     const ir::Inst& inst = f_.insts[value];
-    return asks(check_clamp) && inst.op >= Op::surf_load && inst.op <= Op::surf_reduce &&
+    return asks(check_clamp) && is_surface_access(inst.op) &&
            f_.surface_ops[inst.imm].clamp != ir::ClampMode::trap;
   }
 
   /// One whose surface may be of another geometry; lower-surfaces gives it its site, too.
-  bool may_miss(Value value) const {
-    const ir::Inst& inst = f_.insts[value];
-    return inst.op >= Op::surf_load && inst.op <= Op::surf_reduce;
-  }
+  bool may_miss(Value value) const { return is_surface_access(f_.insts[value].op); }
 
   /// One whose width may not be the texel's; lower-surfaces gives it its site, too.
   bool has_width(Value value) const {
@@ -217,8 +214,7 @@ class AccessChecks {
 
   /// One whose texels have a shadow that is asked for.
   bool shadowed_surface(const ir::Inst& inst) const {
-    return (options_.checks & (check_init | check_race)) && inst.op >= Op::surf_load &&
-           inst.op <= Op::surf_reduce;
+    return (options_.checks & (check_init | check_race)) && is_surface_access(inst.op);
   }
 
   bool fetches(const ir::Inst& inst) const {

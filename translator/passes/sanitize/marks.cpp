@@ -28,7 +28,7 @@ std::uint32_t mark_work(ir::Function& function) {
     const ir::Inst& inst = function.insts[v];
     if (inst.op == Op::store) return inst.mem.space != Space::local;
     return is_atomic(inst.op) || inst.op == Op::bar_sync ||
-           (inst.op >= Op::surf_store && inst.op <= Op::surf_reduce) || is_warp_operation(inst.op);
+           is_within(inst.op, Op::surf_store, Op::surf_reduce) || is_warp_operation(inst.op);
   };
   ir::Builder b(function);
   for (ir::BlockId block = 0; block < function.blocks.size(); ++block) {

@@ -17,8 +17,6 @@ using ir::Value;
 
 namespace {
 
-bool is_surface_op(Op op) { return op >= Op::surf_load && op <= Op::surf_query; }
-
 void note(std::vector<std::uint8_t>& sizes, std::uint8_t bytes) {
   if (std::find(sizes.begin(), sizes.end(), bytes) == sizes.end()) sizes.push_back(bytes);
 }
@@ -96,7 +94,7 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
   for (const ir::Block& block : function.blocks)
     for (const Value value : block.insts) {
       const ir::Inst& inst = function.insts[value];
-      if (!is_surface_op(inst.op)) continue;
+      if (!is_surface_operation(inst.op)) continue;
       const auto offset = tracer.parameter_offset(function.arg(value, 0));
       if (!offset) {
         entry.dynamic_handles = true;
@@ -181,7 +179,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   std::size_t stores = 0;
   for (const ir::Block& block : function.blocks)
     for (const Value value : block.insts) {
-      any = any || is_surface_op(function.insts[value].op);
+      any = any || is_surface_operation(function.insts[value].op);
       stores += function.insts[value].op == Op::surf_store;
     }
   if (!any) return;
@@ -204,7 +202,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
 
   rewriter.run([&](Value value) {
     const ir::Inst inst = function.insts[value];
-    if (!is_surface_op(inst.op)) return rewriter.keep(value);
+    if (!is_surface_operation(inst.op)) return rewriter.keep(value);
     const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
     const auto offset = tracer.parameter_offset(args[0]);
     std::unique_ptr<SurfaceRecord> own;

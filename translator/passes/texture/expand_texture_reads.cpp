@@ -51,7 +51,7 @@ struct Group {
   std::uint64_t cost = 0;   ///< of one copy
 };
 
-bool synchronises(Op op) { return is_barrier(op) || (op >= Op::warp_shfl && op <= Op::yield); }
+bool synchronises(Op op) { return is_barrier(op) || is_within(op, Op::warp_shfl, Op::yield); }
 
 class Expansion {
  public:

@@ -35,9 +35,7 @@ class Lanes {
 
   /// i1: whether the mask has the lane.
   ir::Value has(ir::Value mask, ir::Value lane);
-  ir::Value flag(ir::Value condition) {
-    return b_.inst(ir::Op::zext, ir::Type::i32, {condition});
-  }
+  ir::Value flag(ir::Value condition) { return b_.inst(ir::Op::zext, ir::Type::i32, {condition}); }
   ir::Value pair(ir::Value first, ir::Value second) {
     return b_.inst(ir::Op::compose, ir::Type::v2, {first, second});
   }

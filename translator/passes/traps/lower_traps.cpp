@@ -20,9 +20,7 @@ using ir::Value;
 void suppress_after_trap(ir::Function& function) {
   bool faults = false;
   for (const ir::Block& block : function.blocks)
-    for (const Value v : block.insts)
-      faults = faults ||
-               (function.insts[v].op >= Op::surf_load && function.insts[v].op <= Op::surf_reduce);
+    for (const Value v : block.insts) faults = faults || is_surface_access(function.insts[v].op);
   if (!faults) return;
   const ir::TrapState trap = trap_state(function);
   CfgRewriter rewriter(function);

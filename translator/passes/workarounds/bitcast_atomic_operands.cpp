@@ -17,8 +17,8 @@ bool takes_bits(Op op) { return is_atomic(op) || op == Op::image_atomic; }
 /// Whether the driver may hold the value as a float: it comes from a float operation, or from a
 /// merge of values that may.
 bool may_be_float(Op op) {
-  return (op >= Op::native_fadd && op <= Op::native_fconvert) || op == Op::phi ||
-         op == Op::select || op == Op::library || op == Op::extract || op == Op::pack;
+  return is_within(op, Op::native_fadd, Op::native_fconvert) || op == Op::phi || op == Op::select ||
+         op == Op::library || op == Op::extract || op == Op::pack;
 }
 
 }  // namespace

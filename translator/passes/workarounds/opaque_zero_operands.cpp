@@ -109,18 +109,9 @@ class FoldableValues {
 };
 
 bool is_arithmetic(const Inst& inst, const Module& module) {
-  switch (inst.op) {
-    case Op::native_fadd:
-    case Op::native_fsub:
-    case Op::native_fmul:
-    case Op::native_fdiv:
-    case Op::native_ffma: return true;
-    case Op::library: {
-      const std::string_view name = module.library_names[inst.imm];
-      return name.starts_with("f32_") || name.starts_with("f64_") || name.starts_with("f16_");
-    }
-    default: return false;
-  }
+  if (inst.op != Op::library) return is_within(inst.op, Op::native_fadd, Op::native_ffma);
+  const std::string_view name = module.library_names[inst.imm];
+  return name.starts_with("f32_") || name.starts_with("f64_") || name.starts_with("f16_");
 }
 
 }  // namespace
