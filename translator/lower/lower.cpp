@@ -265,7 +265,8 @@ class Layout {
           case ptx::SpecialReg::reserved_smem_offset_begin:
           case ptx::SpecialReg::reserved_smem_offset_end:
           case ptx::SpecialReg::reserved_smem_offset_cap:
-          case ptx::SpecialReg::reserved_smem_offset: c_.uses_reserved_shared = true; break;
+          case ptx::SpecialReg::reserved_smem_offset_0:
+          case ptx::SpecialReg::reserved_smem_offset_1: c_.uses_reserved_shared = true; break;
           default: break;
         }
         break;

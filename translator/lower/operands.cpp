@@ -362,7 +362,8 @@ Value FunctionLowering::special(const Operand& operand) {
     case aggr_smem_size:
       return b_.op2(Op::add, push(abi::Push::dynamic_shared), b_.i32(context_.shared_bytes));
     case reserved_smem_offset_begin:
-    case reserved_smem_offset: return b_.i32(context_.reserved_shared);
+    case reserved_smem_offset_0:
+    case reserved_smem_offset_1: return b_.i32(context_.reserved_shared);
     case reserved_smem_offset_end: return b_.i32(context_.reserved_shared + kReservedEnd);
     case reserved_smem_offset_cap: return b_.i32(kReservedShared);
     case warp_size: return b_.i32(32);

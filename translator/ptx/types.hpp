@@ -12,7 +12,6 @@ enum class Mod : std::uint16_t {
   none,
 #define MOD(name, text) name,
 #include "translator/ptx/modifiers.def"
-#undef MOD
   count_
 };
 std::string_view text(Mod mod);  ///< without the dot
@@ -21,48 +20,8 @@ Mod find_mod(std::string_view text);
 /// A fundamental, packed or opaque type.
 enum class Type : std::uint8_t {
   none,
-  u8,
-  u16,
-  u32,
-  u64,
-  s8,
-  s16,
-  s32,
-  s64,
-  b8,
-  b16,
-  b32,
-  b64,
-  b128,
-  f16,
-  f32,
-  f64,
-  bf16,
-  f16x2,
-  bf16x2,
-  f32x2,
-  u16x2,
-  s16x2,
-  u8x4,
-  s8x4,
-  tf32,
-  e4m3,
-  e5m2,
-  e4m3x2,
-  e5m2x2,
-  e2m1x2,
-  e2m3x2,
-  e3m2x2,
-  ue8m0x2,
-  e4m3x4,
-  e5m2x4,
-  e2m1x4,
-  e2m3x4,
-  e3m2x4,
-  pred,
-  texref,
-  samplerref,
-  surfref
+#define TYPE(name, ...) name,
+#include "translator/ptx/modifiers.def"
 };
 static_assert(static_cast<int>(Type::surfref) == static_cast<int>(Mod::surfref));
 constexpr Mod to_mod(Type type) { return static_cast<Mod>(type); }
@@ -107,45 +66,12 @@ std::string_view text(Space space);
 enum class Linkage : std::uint8_t { none, extern_, visible, weak, common };
 
 enum class SpecialReg : std::uint8_t {
-  tid,
-  ntid,
-  laneid,
-  warpid,
-  nwarpid,
-  ctaid,
-  nctaid,
-  smid,
-  nsmid,
-  gridid,
-  is_explicit_cluster,
-  clusterid,
-  nclusterid,
-  cluster_ctaid,
-  cluster_nctaid,
-  cluster_ctarank,
-  cluster_nctarank,
-  lanemask_eq,
-  lanemask_le,
-  lanemask_lt,
-  lanemask_ge,
-  lanemask_gt,
-  clock,
-  clock_hi,
-  clock64,
+#define SPECIAL(name, type, vector, version) name,
+#include "translator/ptx/special_registers.def"
+#undef SPECIAL
   pm,      ///< pm0..pm7, Operand::index
   pm_64,   ///< pm0_64..pm7_64
   envreg,  ///< envreg0..envreg31
-  globaltimer,
-  globaltimer_lo,
-  globaltimer_hi,
-  reserved_smem_offset_begin,
-  reserved_smem_offset_end,
-  reserved_smem_offset_cap,
-  reserved_smem_offset,  ///< _0 and _1
-  total_smem_size,
-  aggr_smem_size,
-  dynamic_smem_size,
-  current_graph_exec,
   warp_size
 };
 struct SpecialInfo {
