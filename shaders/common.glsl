@@ -20,6 +20,40 @@
 // or more bits less, as if it had been exact (Boldo and Melquiond).
 #define ROUND_ODD 4u
 
+// Routines by their PTX names, of one, two or three operands, that are NAME_mode with the rounding
+// that they are named for: DIRECTED_ toward zero, down and up, ROUNDED_ all four, INTEGRAL_ those
+// to integers.
+#define DIRECTED_1(R, name, A) \
+    R name##_rz(const in A a) { return name##_mode(a, ROUND_RZ); } \
+    R name##_rm(const in A a) { return name##_mode(a, ROUND_RM); } \
+    R name##_rp(const in A a) { return name##_mode(a, ROUND_RP); }
+#define DIRECTED_2(R, name, A) \
+    R name##_rz(const in A a, const in A b) { return name##_mode(a, b, ROUND_RZ); } \
+    R name##_rm(const in A a, const in A b) { return name##_mode(a, b, ROUND_RM); } \
+    R name##_rp(const in A a, const in A b) { return name##_mode(a, b, ROUND_RP); }
+#define DIRECTED_3(R, name, A) \
+    R name##_rz(const in A a, const in A b, const in A c) \
+    { return name##_mode(a, b, c, ROUND_RZ); } \
+    R name##_rm(const in A a, const in A b, const in A c) \
+    { return name##_mode(a, b, c, ROUND_RM); } \
+    R name##_rp(const in A a, const in A b, const in A c) \
+    { return name##_mode(a, b, c, ROUND_RP); }
+#define ROUNDED_1(R, name, A) \
+    R name##_rn(const in A a) { return name##_mode(a, ROUND_RN); } \
+    DIRECTED_1(R, name, A)
+#define ROUNDED_2(R, name, A) \
+    R name##_rn(const in A a, const in A b) { return name##_mode(a, b, ROUND_RN); } \
+    DIRECTED_2(R, name, A)
+#define ROUNDED_3(R, name, A) \
+    R name##_rn(const in A a, const in A b, const in A c) \
+    { return name##_mode(a, b, c, ROUND_RN); } \
+    DIRECTED_3(R, name, A)
+#define INTEGRAL_1(R, name, A) \
+    R name##_rni(const in A a) { return name##_mode(a, ROUND_RN); } \
+    R name##_rzi(const in A a) { return name##_mode(a, ROUND_RZ); } \
+    R name##_rmi(const in A a) { return name##_mode(a, ROUND_RM); } \
+    R name##_rpi(const in A a) { return name##_mode(a, ROUND_RP); }
+
 #define SIGN_BIT 0x80000000u
 #define F32_INF 0x7f800000u
 #define F32_NAN 0x7fffffffu

@@ -273,80 +273,11 @@ uint f32_sqrt_mode(const in uint a, const in uint mode)
 
 // The routines by their PTX names.
 
-uint f32_add_rz(const in uint a, const in uint b)
-{
-    return f32_add_mode(a, b, ROUND_RZ);
-}
-
-uint f32_add_rm(const in uint a, const in uint b)
-{
-    return f32_add_mode(a, b, ROUND_RM);
-}
-
-uint f32_add_rp(const in uint a, const in uint b)
-{
-    return f32_add_mode(a, b, ROUND_RP);
-}
-
-uint f32_mul_rz(const in uint a, const in uint b)
-{
-    return f32_mul_mode(a, b, ROUND_RZ);
-}
-
-uint f32_mul_rm(const in uint a, const in uint b)
-{
-    return f32_mul_mode(a, b, ROUND_RM);
-}
-
-uint f32_mul_rp(const in uint a, const in uint b)
-{
-    return f32_mul_mode(a, b, ROUND_RP);
-}
-
-uint f32_fma_rz(const in uint a, const in uint b, const in uint c)
-{
-    return f32_fma_mode(a, b, c, ROUND_RZ);
-}
-
-uint f32_fma_rm(const in uint a, const in uint b, const in uint c)
-{
-    return f32_fma_mode(a, b, c, ROUND_RM);
-}
-
-uint f32_fma_rp(const in uint a, const in uint b, const in uint c)
-{
-    return f32_fma_mode(a, b, c, ROUND_RP);
-}
-
-uint f32_div_rz(const in uint a, const in uint b)
-{
-    return f32_div_mode(a, b, ROUND_RZ);
-}
-
-uint f32_div_rm(const in uint a, const in uint b)
-{
-    return f32_div_mode(a, b, ROUND_RM);
-}
-
-uint f32_div_rp(const in uint a, const in uint b)
-{
-    return f32_div_mode(a, b, ROUND_RP);
-}
-
-uint f32_sqrt_rz(const in uint a)
-{
-    return f32_sqrt_mode(a, ROUND_RZ);
-}
-
-uint f32_sqrt_rm(const in uint a)
-{
-    return f32_sqrt_mode(a, ROUND_RM);
-}
-
-uint f32_sqrt_rp(const in uint a)
-{
-    return f32_sqrt_mode(a, ROUND_RP);
-}
+DIRECTED_2(uint, f32_add, uint)
+DIRECTED_2(uint, f32_mul, uint)
+DIRECTED_3(uint, f32_fma, uint)
+DIRECTED_2(uint, f32_div, uint)
+DIRECTED_1(uint, f32_sqrt, uint)
 
 uint f32_rcp_rz(const in uint a)
 {

@@ -413,105 +413,11 @@ uvec2 f64_sqrt_mode(const in uvec2 a, const in uint mode)
 
 // The routines by their PTX names.
 
-uvec2 f64_add_rn(const in uvec2 a, const in uvec2 b)
-{
-    return f64_add_mode(a, b, ROUND_RN);
-}
-
-uvec2 f64_add_rz(const in uvec2 a, const in uvec2 b)
-{
-    return f64_add_mode(a, b, ROUND_RZ);
-}
-
-uvec2 f64_add_rm(const in uvec2 a, const in uvec2 b)
-{
-    return f64_add_mode(a, b, ROUND_RM);
-}
-
-uvec2 f64_add_rp(const in uvec2 a, const in uvec2 b)
-{
-    return f64_add_mode(a, b, ROUND_RP);
-}
-
-uvec2 f64_mul_rn(const in uvec2 a, const in uvec2 b)
-{
-    return f64_mul_mode(a, b, ROUND_RN);
-}
-
-uvec2 f64_mul_rz(const in uvec2 a, const in uvec2 b)
-{
-    return f64_mul_mode(a, b, ROUND_RZ);
-}
-
-uvec2 f64_mul_rm(const in uvec2 a, const in uvec2 b)
-{
-    return f64_mul_mode(a, b, ROUND_RM);
-}
-
-uvec2 f64_mul_rp(const in uvec2 a, const in uvec2 b)
-{
-    return f64_mul_mode(a, b, ROUND_RP);
-}
-
-uvec2 f64_fma_rn(const in uvec2 a, const in uvec2 b, const in uvec2 c)
-{
-    return f64_fma_mode(a, b, c, ROUND_RN);
-}
-
-uvec2 f64_fma_rz(const in uvec2 a, const in uvec2 b, const in uvec2 c)
-{
-    return f64_fma_mode(a, b, c, ROUND_RZ);
-}
-
-uvec2 f64_fma_rm(const in uvec2 a, const in uvec2 b, const in uvec2 c)
-{
-    return f64_fma_mode(a, b, c, ROUND_RM);
-}
-
-uvec2 f64_fma_rp(const in uvec2 a, const in uvec2 b, const in uvec2 c)
-{
-    return f64_fma_mode(a, b, c, ROUND_RP);
-}
-
-uvec2 f64_div_rn(const in uvec2 a, const in uvec2 b)
-{
-    return f64_div_mode(a, b, ROUND_RN);
-}
-
-uvec2 f64_div_rz(const in uvec2 a, const in uvec2 b)
-{
-    return f64_div_mode(a, b, ROUND_RZ);
-}
-
-uvec2 f64_div_rm(const in uvec2 a, const in uvec2 b)
-{
-    return f64_div_mode(a, b, ROUND_RM);
-}
-
-uvec2 f64_div_rp(const in uvec2 a, const in uvec2 b)
-{
-    return f64_div_mode(a, b, ROUND_RP);
-}
-
-uvec2 f64_sqrt_rn(const in uvec2 a)
-{
-    return f64_sqrt_mode(a, ROUND_RN);
-}
-
-uvec2 f64_sqrt_rz(const in uvec2 a)
-{
-    return f64_sqrt_mode(a, ROUND_RZ);
-}
-
-uvec2 f64_sqrt_rm(const in uvec2 a)
-{
-    return f64_sqrt_mode(a, ROUND_RM);
-}
-
-uvec2 f64_sqrt_rp(const in uvec2 a)
-{
-    return f64_sqrt_mode(a, ROUND_RP);
-}
+ROUNDED_2(uvec2, f64_add, uvec2)
+ROUNDED_2(uvec2, f64_mul, uvec2)
+ROUNDED_3(uvec2, f64_fma, uvec2)
+ROUNDED_2(uvec2, f64_div, uvec2)
+ROUNDED_1(uvec2, f64_sqrt, uvec2)
 
 uvec2 f64_rcp_rn(const in uvec2 a)
 {

@@ -78,163 +78,20 @@ uint e5m2_from_f32_rn(const in uint a)
 }
 
 // Integers to halves: f32 rounded to odd holds enough bits.
-
-uint f16_from_u32_rn(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint f16_from_u32_rz(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint f16_from_u32_rm(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint f16_from_u32_rp(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint f16_from_s32_rn(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint f16_from_s32_rz(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint f16_from_s32_rm(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint f16_from_s32_rp(const in uint a)
-{
-    return f16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint f16_from_u64_rn(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint f16_from_u64_rz(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint f16_from_u64_rm(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint f16_from_u64_rp(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint f16_from_s64_rn(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint f16_from_s64_rz(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint f16_from_s64_rm(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint f16_from_s64_rp(const in uvec2 a)
-{
-    return f16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint bf16_from_u32_rn(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint bf16_from_u32_rz(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint bf16_from_u32_rm(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint bf16_from_u32_rp(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_u32_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint bf16_from_s32_rn(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint bf16_from_s32_rz(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint bf16_from_s32_rm(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint bf16_from_s32_rp(const in uint a)
-{
-    return bf16_from_f32_mode(f32_from_s32_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint bf16_from_u64_rn(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint bf16_from_u64_rz(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint bf16_from_u64_rm(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint bf16_from_u64_rp(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_u64_mode(a, ROUND_ODD), ROUND_RP);
-}
-
-uint bf16_from_s64_rn(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RN);
-}
-
-uint bf16_from_s64_rz(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RZ);
-}
-
-uint bf16_from_s64_rm(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RM);
-}
-
-uint bf16_from_s64_rp(const in uvec2 a)
-{
-    return bf16_from_f32_mode(f32_from_s64_mode(a, ROUND_ODD), ROUND_RP);
-}
+#define THROUGH_F32(narrow, integer, A) \
+    uint narrow##_from_##integer##_rn(const in A a) \
+    { return narrow##_from_f32_mode(f32_from_##integer##_mode(a, ROUND_ODD), ROUND_RN); } \
+    uint narrow##_from_##integer##_rz(const in A a) \
+    { return narrow##_from_f32_mode(f32_from_##integer##_mode(a, ROUND_ODD), ROUND_RZ); } \
+    uint narrow##_from_##integer##_rm(const in A a) \
+    { return narrow##_from_f32_mode(f32_from_##integer##_mode(a, ROUND_ODD), ROUND_RM); } \
+    uint narrow##_from_##integer##_rp(const in A a) \
+    { return narrow##_from_f32_mode(f32_from_##integer##_mode(a, ROUND_ODD), ROUND_RP); }
+THROUGH_F32(f16, u32, uint)
+THROUGH_F32(f16, s32, uint)
+THROUGH_F32(f16, u64, uvec2)
+THROUGH_F32(f16, s64, uvec2)
+THROUGH_F32(bf16, u32, uint)
+THROUGH_F32(bf16, s32, uint)
+THROUGH_F32(bf16, u64, uvec2)
+THROUGH_F32(bf16, s64, uvec2)
