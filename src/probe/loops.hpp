@@ -4,10 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace ptx2spv::runtime::loops {
 
@@ -81,41 +79,6 @@ add.u32 %r9, %r9, %r11;
 st.global.u32 [%d1], %r14;
 st.global.u32 [%d1+4], %r9;
 )";
-}
-
-/// What kSearch gives for each thread.
-inline std::vector<std::uint32_t> searched(const std::vector<std::uint32_t>& words,
-                                           std::uint32_t threads) {
-  std::vector<std::uint32_t> want;
-  for (std::uint32_t t = 0; t < threads; ++t) {
-    std::uint32_t i = t;
-    while ((words[i] & 7) != 3) ++i;
-    want.insert(want.end(), {words[i], words[i] ^ 0x5555, i});
-  }
-  return want;
-}
-
-/// What two_levels gives for each thread. `inner`, where it is not null, gets how often each thread
-/// was in the inner loop.
-inline std::vector<std::uint32_t> left_at_once(const std::vector<std::uint32_t>& words,
-                                               std::uint32_t threads,
-                                               std::vector<std::uint32_t>* inner = nullptr) {
-  std::vector<std::uint32_t> want;
-  for (std::uint32_t t = 0; t < threads; ++t) {
-    std::uint32_t sum = 0, last = 0, first = 0, count = 0;
-    bool found = false;
-    for (std::uint32_t k = 0; k < 10 && !found; ++k) {
-      first = words[16 * k + t];
-      for (std::uint32_t i = 0; i < 6 && !found; ++i, ++count) {
-        last = words[16 * k + t + i];
-        found = (last & 31) == k;
-      }
-      if (!found) sum += first + last;
-    }
-    want.insert(want.end(), {last, sum + first});
-    if (inner) inner->push_back(count);
-  }
-  return want;
 }
 
 }  // namespace ptx2spv::runtime::loops
