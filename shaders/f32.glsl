@@ -1,19 +1,6 @@
 // Single precision in integers: right on every device, whatever its denormals, fma or division do.
 // Any NaN result is 0x7fffffff, as on NVIDIA hardware.
 
-uint f32_ftz(const in uint a)
-{
-    return PICK((a & F32_INF) == 0u, a & SIGN_BIT, a);
-}
-
-// .sat: [0, 1], NaN becomes +0. A signed comparison of bits: negative values are below 0, NaN
-// above 1.
-uint f32_sat(const in uint a)
-{
-    uint clamped = uint(clamp(int(a), 0, 0x3f800000));
-    return PICK((a & F32_NAN) > F32_INF, 0u, clamped);
-}
-
 // Comparison keys: two's complement order equals numeric order, and -0 equals +0.
 int f32_key(const in uint a)
 {

@@ -14,11 +14,6 @@ uvec2 u64_sub(const in uvec2 a, const in uvec2 b)
     return uvec2(low, a.y - b.y - borrow);
 }
 
-uvec2 u64_neg(const in uvec2 a)
-{
-    return u64_sub(uvec2(0u, 0u), a);
-}
-
 bool u64_eq(const in uvec2 a, const in uvec2 b)
 {
     return ((a.x ^ b.x) | (a.y ^ b.y)) == 0u;
@@ -59,26 +54,6 @@ bool s64_le(const in uvec2 a, const in uvec2 b)
     bool same = a.y == b.y;
     bool tie = same && low;
     return high || tie;
-}
-
-uvec2 u64_min(const in uvec2 a, const in uvec2 b)
-{
-    return PICK2(u64_lt(a, b), a, b);
-}
-
-uvec2 u64_max(const in uvec2 a, const in uvec2 b)
-{
-    return PICK2(u64_lt(a, b), b, a);
-}
-
-uvec2 s64_min(const in uvec2 a, const in uvec2 b)
-{
-    return PICK2(s64_lt(a, b), a, b);
-}
-
-uvec2 s64_max(const in uvec2 a, const in uvec2 b)
-{
-    return PICK2(s64_lt(a, b), b, a);
 }
 
 uvec2 s64_abs(const in uvec2 a)
@@ -150,14 +125,6 @@ uvec2 u32_mul_wide(const in uint a, const in uint b)
     return uvec2(low, high);
 }
 
-uvec2 s32_mul_wide(const in uint a, const in uint b)
-{
-    int high;
-    int low;
-    imulExtended(int(a), int(b), high, low);
-    return uvec2(uint(low), uint(high));
-}
-
 uvec2 u64_mul(const in uvec2 a, const in uvec2 b)
 {
     uvec2 p = u32_mul_wide(a.x, b.x);
@@ -201,71 +168,12 @@ uvec2 s64_mulhi(const in uvec2 a, const in uvec2 b)
     return u64_sub(p, uvec2(a.x & b_sign, a.y & b_sign));
 }
 
-uint u64_popc(const in uvec2 a)
-{
-    return uint(bitCount(a.x) + bitCount(a.y));
-}
-
 // Index of the highest set bit; 0xffffffff for 0.
 uint u64_bfind(const in uvec2 a)
 {
     int high = findMSB(a.y);
     int low = findMSB(a.x);
     return uint(PICK(a.y != 0u, high + 32, low));
-}
-
-// The highest bit that differs from the sign; 0xffffffff for 0 and -1.
-uint s64_bfind(const in uvec2 a)
-{
-    uint sign = uint(int(a.y) >> 31);
-    return u64_bfind(uvec2(a.x ^ sign, a.y ^ sign));
-}
-
-uint u64_clz(const in uvec2 a)
-{
-    return 63u - u64_bfind(a);
-}
-
-uvec2 u64_brev(const in uvec2 a)
-{
-    return uvec2(bitfieldReverse(a.y), bitfieldReverse(a.x));
-}
-
-// A mask of n low bits, n in 0..64 and more.
-uvec2 u64_mask(const in uint n)
-{
-    return PICK2(n >= 64u, uvec2(0xffffffffu, 0xffffffffu),
-                 u64_sub(u64_shl_63(uvec2(1u, 0u), n), uvec2(1u, 0u)));
-}
-
-// PTX bfe: bits beyond the word are 0, or the sign bit for .s64. The manual takes position and
-// length modulo 256; the hardware's 64-bit sequences do not.
-uvec2 u64_bfe(const in uvec2 a, const in uint position, const in uint length)
-{
-    uvec2 shifted = u64_shr(a, position);
-    uvec2 mask = u64_mask(length);
-    return uvec2(shifted.x & mask.x, shifted.y & mask.y);
-}
-
-uvec2 s64_bfe(const in uvec2 a, const in uint position, const in uint length)
-{
-    uint p = min(position, 64u);
-    uint n = min(length, 64u);
-    // the sign is bit min(p + n - 1, 63) of a
-    uvec2 top = u64_shr_63(a, min(p + n - 1u, 63u));
-    uint sign = PICK(n == 0u, 0u, 0u - (top.x & 1u));
-    uvec2 mask = u64_mask(n);
-    uvec2 shifted = s64_shr(a, p);
-    return uvec2((shifted.x & mask.x) | (sign & ~mask.x), (shifted.y & mask.y) | (sign & ~mask.y));
-}
-
-// PTX bfi: `insert` into `base`.
-uvec2 u64_bfi(const in uvec2 insert, const in uvec2 base, const in uint position,
-              const in uint length)
-{
-    uvec2 mask = u64_shl(u64_mask(length), position);
-    uvec2 moved = u64_shl(insert, position);
-    return uvec2((base.x & ~mask.x) | (moved.x & mask.x), (base.y & ~mask.y) | (moved.y & mask.y));
 }
 
 // Division. Each step takes some 19 bits of the quotient from a float estimate that is never too
@@ -349,33 +257,4 @@ uvec2 s64_rem(const in uvec2 n, const in uvec2 d)
     uint sign = uint(int(n.y) >> 31);
     uvec2 r = u64_negate_if(u64_divide(s64_abs(n), s64_abs(d)).remainder, sign);
     return PICK2((d.x | d.y) == 0u, uvec2(0xffffffffu, 0xffffffffu), r);
-}
-
-// 32-bit division, because Vulkan leaves a zero divisor (and INT_MIN / -1) undefined.
-uint u32_div(const in uint n, const in uint d)
-{
-    return PICK(d == 0u, 0xffffffffu, n / max(d, 1u));
-}
-
-uint u32_rem(const in uint n, const in uint d)
-{
-    return PICK(d == 0u, 0xffffffffu, n % max(d, 1u));
-}
-
-uint s32_div(const in uint n, const in uint d)
-{
-    uint n_sign = uint(int(n) >> 31);
-    uint d_sign = uint(int(d) >> 31);
-    uint sign = n_sign ^ d_sign;
-    uint q = ((n ^ n_sign) - n_sign) / max((d ^ d_sign) - d_sign, 1u);
-    return PICK(d == 0u, 0xffffffffu, (q ^ sign) - sign);
-}
-
-uint s32_rem(const in uint n, const in uint d)
-{
-    uint n_sign = uint(int(n) >> 31);
-    uint d_sign = uint(int(d) >> 31);
-    uint magnitude = (n ^ n_sign) - n_sign;
-    uint r = magnitude % max((d ^ d_sign) - d_sign, 1u);
-    return PICK(d == 0u, 0xffffffffu, (r ^ n_sign) - n_sign);
 }
