@@ -24,6 +24,24 @@ std::vector<ir::Type> variables_of(const ptx::Symbol& symbol) {
   return std::vector<Type>(symbol.vec, ir_type(symbol.type));
 }
 
+ir::Round round_of(Mod mod, ir::Round otherwise) {
+  using enum ir::Round;
+  switch (mod) {
+    case Mod::rn: return rn;
+    case Mod::rz: return rz;
+    case Mod::rm: return rm;
+    case Mod::rp: return rp;
+    case Mod::rna: return rna;
+    case Mod::rni: return rni;
+    case Mod::rzi: return rzi;
+    case Mod::rmi: return rmi;
+    case Mod::rpi: return rpi;
+    case Mod::approx: return approx;
+    case Mod::full: return full;
+    default: return otherwise;
+  }
+}
+
 NumKind num_kind(ptx::Type type) {
   using enum ptx::Type;
   switch (type) {

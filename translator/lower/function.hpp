@@ -190,5 +190,6 @@ ir::Type ir_type(ptx::Type type);
 /// The types of the variables that a register is: one per element, two per 128 bits.
 std::vector<ir::Type> variables_of(const ptx::Symbol& symbol);
 NumKind num_kind(ptx::Type type);
+ir::Round round_of(Mod mod, ir::Round otherwise);
 
 }  // namespace ptx2spv::lower

@@ -103,7 +103,13 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
   const auto word = [&](unsigned i) { return read(a[i], ptx::Type::b32); };
   const Value everyone = b_.i32(0xffffffffu);
   const auto part = [&](Value v, unsigned i) { return b_.inst(Op::extract, Type::i32, {v}, i); };
-  const auto flag = [&](Value v, unsigned i) { return b_.cmp(Op::ne, part(v, i), b_.i32(0)); };
+  const auto flag = [&](Value v) { return b_.cmp(Op::ne, part(v, 1), b_.i32(0)); };
+  const auto write_both = [&](Value v) {
+    const auto pair = f_.list(a[0]);
+    write(pair[0], part(v, 0), ptx::Type::b32);
+    write_pred(pair[1], flag(v));
+  };
+  const bool both = a[0].kind == OperandKind::pair;
   switch (inst.op) {
     case Opcode::shfl: {
       // shfl{.sync}.mode.b32 d|p, a, b, c{, membermask}
@@ -115,12 +121,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       const Value r = b_.inst(Op::warp_shfl, Type::v2, {word(1), word(2), word(3), mask},
                               static_cast<std::uint64_t>(mode));
       b_.last(r).object = a.size() > 4;
-      if (a[0].kind == OperandKind::pair) {
-        const auto pair = f_.list(a[0]);
-        write(pair[0], part(r, 0), ptx::Type::b32);
-        return write_pred(pair[1], flag(r, 1));
-      }
-      return write(a[0], part(r, 0), ptx::Type::b32);
+      return both ? write_both(r) : write(a[0], part(r, 0), ptx::Type::b32);
     }
     case Opcode::vote: {
       ir::VoteMode mode = ir::VoteMode::all;
@@ -141,12 +142,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
       const Value r =
           b_.inst(Op::warp_match, Type::v2, {value, word(2)}, static_cast<std::uint64_t>(mode));
       b_.last(r).object = 1;
-      if (a[0].kind == OperandKind::pair) {
-        const auto pair = f_.list(a[0]);
-        write(pair[0], part(r, 0), ptx::Type::b32);
-        return write_pred(pair[1], flag(r, 1));
-      }
-      return write(a[0], part(r, 0), ptx::Type::b32);
+      return both ? write_both(r) : write(a[0], part(r, 0), ptx::Type::b32);
     }
     case Opcode::activemask:
       return write(a[0], b_.inst(Op::warp_active, Type::i32, {}), ptx::Type::b32);
@@ -168,12 +164,7 @@ void FunctionLowering::lower_warp(const Instruction& inst) {
     default: {
       const Value r = b_.inst(Op::warp_elect, Type::v2, {word(1)});
       b_.last(r).object = 1;
-      if (a[0].kind == OperandKind::pair) {
-        const auto pair = f_.list(a[0]);
-        write(pair[0], part(r, 0), ptx::Type::b32);
-        return write_pred(pair[1], flag(r, 1));
-      }
-      return write_pred(a[0], flag(r, 1));
+      return both ? write_both(r) : write_pred(a[0], flag(r));
     }
   }
 }

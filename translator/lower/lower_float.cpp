@@ -11,19 +11,6 @@ using ir::Type;
 
 namespace {
 
-Round round_of(Mod mod, Round otherwise) {
-  switch (mod) {
-    case Mod::rn: return Round::rn;
-    case Mod::rz: return Round::rz;
-    case Mod::rm: return Round::rm;
-    case Mod::rp: return Round::rp;
-    case Mod::rna: return Round::rna;
-    case Mod::approx: return Round::approx;
-    case Mod::full: return Round::full;
-    default: return otherwise;
-  }
-}
-
 /// What is one operation of one operand.
 Op unary_op(Opcode op) {
   switch (op) {

@@ -8,25 +8,6 @@ using ir::Round;
 using ir::Space;
 using ir::Type;
 
-namespace {
-
-Round round_of(Mod mod) {
-  switch (mod) {
-    case Mod::rn: return Round::rn;
-    case Mod::rz: return Round::rz;
-    case Mod::rm: return Round::rm;
-    case Mod::rp: return Round::rp;
-    case Mod::rna: return Round::rna;
-    case Mod::rni: return Round::rni;
-    case Mod::rzi: return Round::rzi;
-    case Mod::rmi: return Round::rmi;
-    case Mod::rpi: return Round::rpi;
-    default: return Round::none;
-  }
-}
-
-}  // namespace
-
 /// The lowering of one cvt.
 class FunctionLowering::Convert {
  public:
@@ -39,7 +20,7 @@ class FunctionLowering::Convert {
         mods_(*inst.mods),
         to_(mods_.types[0]),
         from_(mods_.types[1]),
-        round_(round_of(mods_.rounding)),
+        round_(round_of(mods_.rounding, Round::none)),
         finite_(mods_.has(Mod::satfinite)) {}
 
   void lower() {

@@ -194,16 +194,12 @@ Value FunctionLowering::symbol_address(const Operand& operand) {
       return named(b_.i64(at + offset), definition, MemorySpace::shared, at,
                    dynamic ? 0 : size_of(definition));
     }
-    case ptx::Space::local:
-      if (context_.in_frame.contains(ref.key()))
-        return b_.inst(Op::zext, Type::i64,
-                       {local_address(operand.symbol, static_cast<std::uint32_t>(offset))});
-      return named(b_.i64(context_.local_offset[ref.key()] + offset), ref, MemorySpace::local,
-                   context_.local_offset[ref.key()], size_of(ref));
     case ptx::Space::param:
       if (f_.is_entry && context_.ref_offset.contains(ref.key()))
         return named(b_.i64(context_.ref_offset[ref.key()] + offset), ref, MemorySpace::param,
                      context_.ref_offset[ref.key()], size_of(ref));
+      [[fallthrough]];
+    case ptx::Space::local:
       if (context_.in_frame.contains(ref.key()))
         return b_.inst(Op::zext, Type::i64,
                        {local_address(operand.symbol, static_cast<std::uint32_t>(offset))});

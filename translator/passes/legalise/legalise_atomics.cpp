@@ -445,9 +445,9 @@ class Legaliser {
     cas_word(
         value, word_of(address), inst.mem,
         [&](Value old) {
-          const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
-          return insert_half(old, b_.fp(half.op, Type::i32, {part, data}, {.kind = half.kind}),
-                             shift);
+          const Value sum =
+              b_.fp(half.op, Type::i32, {half_of(old, shift), data}, {.kind = half.kind});
+          return insert_half(old, sum, shift);
         },
         shift);
   }
@@ -458,12 +458,15 @@ class Legaliser {
     cas_word(
         value, word_of(address), inst.mem,
         [&](Value old) {
-          const Value part = b_.op2(Op::and_, b_.op2(Op::lshr, old, shift), b_.i32(0xffff));
+          const Value part = half_of(old, shift);
           return b_.select(b_.cmp(Op::eq, part, compare), insert_half(old, data, shift), old);
         },
         shift);
   }
 
+  Value half_of(Value word, Value shift) {
+    return b_.op2(Op::and_, b_.op2(Op::lshr, word, shift), b_.i32(0xffff));
+  }
   Value half_shift(Value address) {
     const Value low =
         f_.insts[address].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {address}) : address;
