@@ -50,8 +50,8 @@ unsigned lanes_of(const Needs& needs, std::string_view features) {
 }
 
 /// Whether lanes differ in x alone. Those of barriers and warps may be more than half a warp.
-bool rows_of(const Needs& needs, Row row) {
-  return row == Row::warp || (row == Row::half_warp && !needs.barriers && !needs.warps);
+bool rows_of(const Needs& needs, BlockRow row) {
+  return row == BlockRow::warp || (row == BlockRow::half_warp && !needs.barriers && !needs.warps);
 }
 
 /// The linker that all versions have: what LLVM 17 and 18 take instead looks for functions of
@@ -245,7 +245,7 @@ void compile_for(std::string processor, std::string triple) {
   g_triple = std::move(triple);
 }
 
-std::string refusal(const Program& program, Row row) {
+std::string refusal(const Program& program, BlockRow row) {
   std::string problem;
   if (!load_api(problem)) return problem;
   const ir::Function& function = program.source->function;
@@ -254,8 +254,8 @@ std::string refusal(const Program& program, Row row) {
   return problem.empty() ? Shape(function, rows_of(needs, row)).problem() : problem;
 }
 
-std::shared_ptr<const Code> compile(const Program& program, Row row, CodeStore* store, bool stored,
-                                    std::string& problem) {
+std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeStore* store,
+                                    bool stored, std::string& problem) {
   const Api* api = load_api(problem);
   if (!api) return nullptr;
   const ir::Function& function = program.source->function;

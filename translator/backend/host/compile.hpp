@@ -10,7 +10,7 @@
 namespace ptx2spv::interpreter::llvm {
 
 /// What the x size of a block is a multiple of, so that vectors of as many lanes differ in x alone.
-enum class Row : std::uint8_t { any, half_warp, warp };
+enum class BlockRow : std::uint8_t { any, half_warp, warp };
 
 /// Machine code for blocks of one shape. It lives as long as this does.
 class Code {
@@ -26,19 +26,20 @@ class Code {
   bool yields = false;    ///< in loops, and perhaps for other blocks
 
  private:
-  friend std::shared_ptr<const Code> compile(const Program&, Row, CodeStore*, bool, std::string&);
+  friend std::shared_ptr<const Code> compile(const Program&, BlockRow, CodeStore*, bool,
+                                             std::string&);
   void* jit_ = nullptr;
 };
 
 /// Why a program is never compiled: LLVM is missing, or it has what is left to the interpreter.
 /// Empty where compile() is worth a try. Linear in its size.
-std::string refusal(const Program& program, Row row);
+std::string refusal(const Program& program, BlockRow row);
 
 /// Null where LLVM is missing or the program has what is left to the interpreter; `problem` says
 /// which. Takes some ten milliseconds for a hundred operations, unless it is in the store, which
 /// may be null. `stored`: null where it is not there.
-std::shared_ptr<const Code> compile(const Program& program, Row row, CodeStore* store, bool stored,
-                                    std::string& problem);
+std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeStore* store,
+                                    bool stored, std::string& problem);
 
 /// For tests: what is compiled from now on is for the processor of that name among LLVM's, which
 /// this machine's has to include; empty: for this machine's. With the triple of another machine it

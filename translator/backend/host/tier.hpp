@@ -38,9 +38,9 @@ class Tier : public std::enable_shared_from_this<Tier> {
     bool tried = false, looked = false;
     std::string problem;
   };
-  static llvm::Row row_of(const Size& block) {
-    if (block[0] % kLanes == 0) return llvm::Row::warp;
-    return block[0] % (kLanes / 2) == 0 ? llvm::Row::half_warp : llvm::Row::any;
+  static llvm::BlockRow row_of(const Size& block) {
+    if (block[0] % kLanes == 0) return llvm::BlockRow::warp;
+    return block[0] % (kLanes / 2) == 0 ? llvm::BlockRow::half_warp : llvm::BlockRow::any;
   }
   Variant& variant_of(const Size& block) {
     return variants_[static_cast<std::size_t>(row_of(block))];
@@ -50,7 +50,7 @@ class Tier : public std::enable_shared_from_this<Tier> {
 
   std::shared_ptr<const Program> program_;
   const std::shared_ptr<CodeStore> store_;
-  Variant variants_[3];  ///< by llvm::Row
+  Variant variants_[3];  ///< by llvm::BlockRow
 };
 
 }  // namespace ptx2spv::interpreter
