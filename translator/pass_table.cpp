@@ -198,8 +198,8 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        passes::checked_loops(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
-     "where the device's fma lose denormals, a loop runs natively with checks, and exactly only "
-     "where one fails"},
+     "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
+     "one fails"},
     {Phase::legalise, "checked-fma", Form::ssa, kOptional, optimizes,
      [](PassContext& c) {
        passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});

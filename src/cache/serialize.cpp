@@ -142,11 +142,11 @@ void entry(A& archive, EntryInfo& it) {
          it.local_bytes, it.dynamic_shared, it.sync.barriers, it.sync.warp_operations,
          it.sync.divergent_barriers, it.sync.divergent_warp_operations,
          it.sync.partial_warp_operations, it.waits.spins, it.sync.warp_subgroups,
-         it.dynamic_handles, it.uses_printf, it.uses_heap, it.system_atomics, it.sync.uses_grid_workspace,
-         it.sync.grid_workspace, it.waits.reads_clock, it.waits.for_clock, it.waits.clock_rates,
-         it.sync.control_bytes, it.uses_textures, it.reqntid[0], it.reqntid[1], it.reqntid[2],
-         it.maxntid[0], it.maxntid[1], it.maxntid[2], it.threads, it.workgroup_threads,
-         it.threads_per_invocation);
+         it.dynamic_handles, it.uses_printf, it.uses_heap, it.system_atomics,
+         it.sync.uses_grid_workspace, it.sync.grid_workspace, it.waits.reads_clock,
+         it.waits.for_clock, it.waits.clock_rates, it.sync.control_bytes, it.uses_textures,
+         it.reqntid[0], it.reqntid[1], it.reqntid[2], it.maxntid[0], it.maxntid[1], it.maxntid[2],
+         it.threads, it.workgroup_threads, it.threads_per_invocation);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "tests/passes/losing.hpp"
+#include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
 #include "tests/shaders/glsl.hpp"
 #include "translator/passes/passes.hpp"
@@ -16,6 +16,13 @@ namespace {
 
 using namespace ir;
 using namespace test;
+
+Profile losing() {
+  Profile profile = *find_profile("nvidia");
+  profile.exactness.fused_fma32 = profile.exactness.denormals32 = true;
+  profile.exactness.fma_denormals32 = false;
+  return profile;
+}
 
 /// Eight words from memory, %10 to %17; `text`; then %50 and %51 to memory.
 std::string line(const std::string& text) {
@@ -70,7 +77,12 @@ std::array<std::uint32_t, 3> results(const Parsed& p, std::span<const std::uint3
   options.operation = [&](const Function& f, const Inst& inst, std::span<const Bits> args,
                           Bits& result) {
     own = own || (inst.op == Op::ffma && inst.fp.checked);
-    return float_operation(f, inst, args, result);
+    if (inst.op == Op::flt) return result = Bits::of(number(args[0]) < number(args[1])), true;
+    if (!float_operation(f, inst, args, result)) return false;
+    if (inst.fp.sat)
+      result =
+          Bits::of(std::bit_cast<std::uint32_t>(std::fmin(std::fmax(number(result), 0.0f), 1.0f)));
+    return true;
   };
   options.library = [&](std::string_view name, std::span<const Bits> args, Bits& result) {
     const auto word = [&](unsigned i) { return args[i].w[0]; };

@@ -140,9 +140,9 @@ struct Vectors : testing::Test {
     return true;
   }
 
-  /// In the thread models: direct, flat and regions, all of which a kernel without barriers can have
-  /// (flat without shared memory); with barriers, at which regions are cut; with warp operations,
-  /// which need regions. `all` runs every form in each, else two take turns, unless
+  /// In the thread models: direct, flat and regions, all of which a kernel without barriers can
+  /// have (flat without shared memory); with barriers, at which regions are cut; with warp
+  /// operations, which need regions. `all` runs every form in each, else two take turns, unless
   /// PTX2SPV_EXHAUSTIVE is 1.
   void run_all(const std::vector<Form>& forms, bool all) {
     constexpr std::size_t kAtOnce = 24;

@@ -138,9 +138,9 @@ struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
 };
-/// Innermost loops run with the device's own fused multiply-adds first, and once more with exact
-/// ones in threads whose checks fail: where the device's lose nothing but denormals. Needs
-/// structured SSA form, before checked_fma.
+/// Loops of single-precision arithmetic run with the device's own operations first, and once more
+/// with exact ones in threads that met a denormal: where the device flushes them.
+/// Needs structured SSA form, before legalise_float.
 bool checked_loops(ir::Function& function, ir::Module& module, const FloatOptions& options);
 /// Fused multiply-adds are the device's own where its own lose nothing but denormals, checked for
 /// all of a block together. Needs structured SSA form, before legalise_float.

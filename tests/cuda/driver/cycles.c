@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   OK(cuModuleLoadData(&module, kKernel));
   OK(cuModuleGetFunction(&paint, module, "paint"));
   for (int i = 0; i < cycles / 10; ++i) cycle(paint); /* allocators have what they keep */
-  /* What is lost makes the process grow in every part; what allocators take makes it grow in one. */
+  /* What is lost makes the process grow in every part; what allocators take makes it grow in one.
+   */
   long grown = LONG_MAX;
   for (int part = 0; part < kParts; ++part) {
     const long before = resident_kib();

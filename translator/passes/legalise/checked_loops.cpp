@@ -1,13 +1,20 @@
-// Loops of fused multiply-adds on devices whose own lose denormals. An innermost loop without side
-// effects that tests at its end stands twice. The first copy runs with the device's own operations
-// and with checks of a few values, from which follows that all the others come out as they should
-// (fma_checks.hpp). Threads whose checks fail leave it at its test, behind all checks of an
-// iteration. They alone run the second copy from the start, whose lines checked_fma makes.
+// Loops of float arithmetic on devices that flush denormals. A loop without side effects stands
+// twice. The first copy runs with the device's own operations and with integer checks of a few
+// values, from which follows that all the others come out as they should: they are zero, or not so
+// small that a product or sum of theirs could be flushed. Threads whose checks fail leave it. They
+// alone run the second copy, with exact operations, from the start.
 //
 //     before --> first copy --> W: does a check say so? --> second copy --+
 //                                        |        ^                       |
 //                                        |        +------- (once) --------+
 //                                        +--> after
+//
+// CPU drivers execute branches that no thread takes. W is a loop: where no thread enters it, they
+// execute one iteration at most.
+//
+// Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
+// second copy. Only innermost loops that test at their end stand twice: behind all checks of an
+// iteration, so that a thread whose check failed leaves before the next one.
 #include "translator/passes/legalise/checked_loops.hpp"
 
 #include <algorithm>
@@ -31,12 +38,12 @@ constexpr std::size_t kMostChecks = 200;
 // ---- Which loops ----
 
 /// Whether nobody notices when a thread runs the loop twice.
-bool CheckedLoops::can_repeat(const Twin& twin) const {
+bool CheckedLoops::can_repeat(std::uint32_t loop) const {
+  const auto blocks = blocks_of(loop);
   std::size_t size = 0;
-  for (const BlockId b : twin.blocks) {
+  for (const BlockId b : blocks) {
     const Block& block = f_.blocks[b];
     if (block.term != Term::br && block.term != Term::cond_br) return false;
-    if (b != twin.header && block.merge == Merge::loop) return false;
     size += 1 + block.insts.size();
     if (size > kMostInstructions) return false;
     for (const Value v : block.insts) {
@@ -44,43 +51,104 @@ bool CheckedLoops::can_repeat(const Twin& twin) const {
       if (info(inst.op).flags & (flag::W | flag::C)) return false;
       if (inst.op == Op::load && inst.mem.is_volatile) return false;
     }
+    const std::uint32_t inner = nest_.innermost[b];
+    if (f_.blocks[b].merge == Merge::loop && test_of(inner) == kNoBlock) return false;
   }
-  return std::ranges::all_of(f_.blocks[twin.merge].preds,
-                             [&](BlockId p) { return nest_.within(p, twin.loop); });
+  const BlockId merge = nest_.loops[loop].merge;
+  return std::ranges::all_of(f_.blocks[merge].preds,
+                             [&](BlockId p) { return nest_.within(p, loop); });
 }
 
 /// Which successor of the block leaves the loop, itself or by a block of its own; -1 where none or
 /// both do.
-int CheckedLoops::leaving_side(const Twin& twin, BlockId b) const {
+int CheckedLoops::leaving_side(std::uint32_t loop, BlockId b) const {
   const Block& block = f_.blocks[b];
-  if (block.term != Term::cond_br || nest_.innermost[b] != twin.loop) return -1;
+  const BlockId merge = nest_.loops[loop].merge;
+  if (block.term != Term::cond_br || nest_.innermost[b] != loop) return -1;
   const auto leaves = [&](BlockId s) {
     const Block& next = f_.blocks[s];
-    return s == twin.merge ||
-           (next.term == Term::br && next.succs[0] == twin.merge && next.preds.size() == 1);
+    return s == merge ||
+           (next.term == Term::br && next.succs[0] == merge && next.preds.size() == 1);
   };
   const bool first = leaves(block.succs[0]), second = leaves(block.succs[1]);
   return first == second ? -1 : first ? 0 : 1;
 }
 
-/// The block at the loop's end whose branch may leave it; none where there is no such one.
-BlockId CheckedLoops::test_of(const Twin& twin) const {
-  const auto& latches = f_.blocks[f_.blocks[twin.header].continue_block].preds;
-  return latches.size() == 1 && leaving_side(twin, latches[0]) >= 0 ? latches[0] : kNoBlock;
+/// The block at a loop's end whose branch may leave it; none where there is no such one.
+BlockId CheckedLoops::end_test_of(std::uint32_t loop) const {
+  const BlockId end = f_.blocks[nest_.loops[loop].header].continue_block;
+  const auto& latches = f_.blocks[end].preds;
+  return latches.size() == 1 && leaving_side(loop, latches[0]) >= 0 ? latches[0] : kNoBlock;
+}
+
+/// A block on every way around the loop whose branch may leave it; none where there is no such one
+/// in the two places that are looked at.
+BlockId CheckedLoops::test_of(std::uint32_t loop) const {
+  // Behind all checks of an iteration, so that none has to be carried around the loop.
+  if (fma_alone_) return end_test_of(loop);
+  BlockId b = nest_.loops[loop].header;
+  const BlockId end = f_.blocks[b].continue_block;
+  while (f_.blocks[b].term == Term::br && f_.blocks[b].succs[0] != end &&
+         nest_.innermost[f_.blocks[b].succs[0]] == loop &&
+         nest_.within(f_.blocks[b].succs[0], loop))
+    b = f_.blocks[b].succs[0];
+  return leaving_side(loop, b) >= 0 ? b : end_test_of(loop);
 }
 
 void CheckedLoops::consider(std::uint32_t loop) {
-  Twin twin;
-  twin.loop = loop, twin.header = nest_.loops[loop].header, twin.merge = nest_.loops[loop].merge;
-  if (f_.blocks[twin.header].merge != Merge::loop) return;
-  twin.test = test_of(twin);
-  const std::uint32_t first = nest_.loops[loop].first, end = nest_.loops[loop].end;
-  if (twin.test == kNoBlock || end - first > kMostInstructions) return;
-  twin.blocks.assign(f_.order.begin() + first, f_.order.begin() + end);
-  if (can_repeat(twin) && plan(twin)) twins_.push_back(std::move(twin));
+  const BlockId header = nest_.loops[loop].header;
+  if (can_repeat(loop) && f_.blocks[header].merge == Merge::loop) {
+    Twin twin;
+    twin.loop = loop, twin.header = header, twin.merge = nest_.loops[loop].merge;
+    const auto blocks = blocks_of(loop);
+    twin.blocks.assign(blocks.begin(), blocks.end());
+    if (fma_alone_ ? plan_fma(twin) : plan(twin)) {
+      twins_.push_back(std::move(twin));
+      return;
+    }
+  }
+  for (const std::uint32_t inner : inner_[loop]) consider(inner);
 }
 
 // ---- What to check ----
+
+/// Of a sum's operands, which one to check where either would do: what does not change in the loop
+/// is checked once.
+unsigned CheckedLoops::preferred(Value v) const {
+  if (f_.insts[v].op != Op::fadd) return 0;
+  const BlockId home = home_[f_.arg(v, 0)];
+  return home == kNoBlock || !inside_[home] ? 0 : 1;
+}
+
+/// Values that loops carry are what their checks say, where arithmetic takes them.
+void CheckedLoops::assume_phis(const Twin& twin) {
+  std::vector<bool> taken(f_.insts.size());
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts)
+      if (checks_.takes_part(f_.insts[v]) && !is_comparison(f_.insts[v].op))
+        for (const Value a : f_.args(v)) taken[a] = true;
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge != Merge::loop) continue;
+    for (const Value v : f_.blocks[b].insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      if (taken[v]) checks_.assume(v, kPlain);
+    }
+  }
+}
+
+/// What comes to a loop's phi from before it and around it has to be what was assumed.
+bool CheckedLoops::check_edges(const Twin& twin) {
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge != Merge::loop) continue;
+    for (const Value v : f_.blocks[b].insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      if (checks_.is_unknown(v) || checks_.is_narrow(v)) continue;  // a stronger check of its own
+      for (const Value a : f_.args(v))
+        if (!checks_.knows(a, kPlain) && !checks_.ground(a, kPlain)) return false;
+    }
+  }
+  return true;
+}
 
 /// Between a check that fails and the loop's next test a thread computes with wrong numbers. Its
 /// reads stay where the kernel reads: neither their addresses nor the branches that lead to them
@@ -105,12 +173,39 @@ bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> nativ
   if (!any) return true;
   for (const BlockId b : twin.blocks) {
     const Block& block = f_.blocks[b];
-    if (block.cond && follows_[block.cond] && b != twin.test) return false;
+    if (block.cond && follows_[block.cond] && b != test_of(nest_.innermost[b])) return false;
     for (const Value v : block.insts)
       if (reads(v) && follows_[f_.arg(v, 0)]) return false;
   }
   return true;
 }
+
+bool CheckedLoops::plan(Twin& twin) {
+  for (const BlockId b : twin.blocks) inside_[b] = true;
+  assume_phis(twin);
+  bool can = true;
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts) can = can && checks_.follow(v, preferred(v));
+  can = can && check_edges(twin) && reads_are_safe(twin, checks_.native());
+  unsigned saved = 0, spent = 0;
+  for (const Value v : checks_.native()) saved += saved_by(f_.insts[v].op);
+  for (const Value v : checks_.checks()) {
+    twin.checked[checks_.is_narrow(v)].push_back(v);
+    if (home_[v] != kNoBlock && inside_[home_[v]]) spent += kCheck;
+  }
+  const bool pays = can && saved > 2 * spent + 30;
+  if (pays)
+    for (const Value v : checks_.native()) f_.insts[v].fp.checked = true;
+  // Loops that are looked at next start anew.
+  for (const BlockId b : twin.blocks) {
+    inside_[b] = false;
+    for (const Value v : f_.blocks[b].insts) follows_[v] = false;
+  }
+  checks_.forget();
+  return pays;
+}
+
+// ---- What to check where fma alone lose denormals ----
 
 /// What fma take as factors, and what sums and signs make those of; and what numbers take at all.
 void CheckedLoops::find_uses(const Twin& twin) {
@@ -124,20 +219,20 @@ void CheckedLoops::find_uses(const Twin& twin) {
         if (inst.fp.kind == NumKind::f32) taken_[a] = true;
         if (as_factor) factor_[a] = true;
       }
-      if (checks_.rests_on_checks(*v)) factor_[f_.arg(*v, 0)] = factor_[f_.arg(*v, 1)] = true;
+      if (fma_.rests_on_checks(*v)) factor_[f_.arg(*v, 0)] = factor_[f_.arg(*v, 1)] = true;
     }
   }
 }
 
 /// What comes to the loop's phis has their grids, or is checked to.
-std::vector<FmaChecks::Check> CheckedLoops::assume_phis(const Twin& twin) {
+std::vector<FmaChecks::Check> CheckedLoops::assume_fma_phis(const Twin& twin) {
   find_uses(twin);
-  std::vector<Check> phis;
+  std::vector<FmaChecks::Check> phis;
   for (const Value v : f_.blocks[twin.header].insts) {
     if (f_.insts[v].op != Op::phi) break;
     if (f_.insts[v].type != Type::i32 || (!taken_[v] && !factor_[v])) continue;
     phis.push_back({v, factor_[v] ? FmaChecks::kFactor : FmaChecks::kSum});
-    checks_.assume(v, phis.back().grid);
+    fma_.assume(v, phis.back().grid);
   }
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts)
@@ -147,64 +242,73 @@ std::vector<FmaChecks::Check> CheckedLoops::assume_phis(const Twin& twin) {
 
 /// Whether every check stands before the loop, or before its test.
 bool CheckedLoops::checks_come_before_test(const Twin& twin) const {
+  const BlockId test = test_of(twin.loop);
   const auto place = [&](BlockId b) { return std::ranges::find(twin.blocks, b); };
-  return std::ranges::all_of(twin.checks, [&](const Check& check) {
+  return std::ranges::all_of(twin.fma_checks, [&](const FmaChecks::Check& check) {
     const BlockId home = home_[check.value];
-    return home == kNoBlock || !inside_[home] || place(home) <= place(twin.test);
+    return home == kNoBlock || !inside_[home] || place(home) <= place(test);
   });
 }
 
-bool CheckedLoops::plan(Twin& twin) {
-  const std::vector<Check> phis = assume_phis(twin);
+bool CheckedLoops::plan_fma(Twin& twin) {
+  for (const BlockId b : twin.blocks)
+    if (b != twin.header && f_.blocks[b].merge == Merge::loop) return false;
+  if (test_of(twin.loop) == kNoBlock) return false;
+  const std::vector<FmaChecks::Check> phis = assume_fma_phis(twin);
   std::vector<Value> native;
   bool can = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) {
       if (b == twin.header && f_.insts[v].op == Op::phi) continue;
-      if (checks_.rests_on_checks(v)) {
+      if (fma_.rests_on_checks(v)) {
         native.push_back(v);
-        can = can && checks_.check_operands(v);
+        can = can && fma_.check_operands(v);
       }
-      checks_.follow(v);
+      fma_.follow(v);
     }
-  for (const Check& phi : phis)
+  for (const FmaChecks::Check& phi : phis)
     for (const Value a : f_.args(phi.value)) {
-      if (checks_.has_grid(a, phi.grid)) continue;
+      if (fma_.has_grid(a, phi.grid)) continue;
       can = can && f_.insts[a].op != Op::constant;
-      checks_.require(a, phi.grid);
+      fma_.require(a, phi.grid);
     }
-  twin.checks.assign(checks_.checks().begin(), checks_.checks().end());
+  twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
   for (const BlockId b : twin.blocks) inside_[b] = true;
-  can = can && !native.empty() && twin.checks.size() <= kMostChecks &&
+  can = can && !native.empty() && twin.fma_checks.size() <= kMostChecks &&
         checks_come_before_test(twin) && reads_are_safe(twin, native);
   for (const BlockId b : twin.blocks) inside_[b] = false;
   if (can)
     for (const Value v : native) f_.insts[v].fp.checked = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) follows_[v] = false;
-  checks_.forget();
+  fma_.forget();
   return can;
 }
 
 bool CheckedLoops::run() {
   if (nest_.loops.empty()) return false;
   for (const BlockId b : f_.order)
-    for (const Value v : f_.blocks[b].insts) checks_.know(v);
+    for (const Value v : f_.blocks[b].insts) fma_.know(v);
   home_.assign(f_.insts.size(), kNoBlock);
   for (BlockId b = 0; b < f_.blocks.size(); ++b)
     for (const Value v : f_.blocks[b].insts) home_[v] = b;
   inside_.assign(f_.blocks.size(), false);
-  number_.assign(f_.insts.size(), 0);
+  level_.assign(f_.insts.size(), 0);
   follows_.assign(f_.insts.size(), false);
   factor_.assign(f_.insts.size(), false);
   taken_.assign(f_.insts.size(), false);
   copy_of_.assign(f_.insts.size(), 0);
   block_of_.assign(f_.blocks.size(), kNoBlock);
-  for (std::uint32_t loop = 0; loop < nest_.loops.size(); ++loop) consider(loop);
+  inner_.resize(nest_.loops.size());
+  for (std::uint32_t loop = 0; loop < nest_.loops.size(); ++loop)
+    if (nest_.loops[loop].parent != StructuredLoops::kNone)
+      inner_[nest_.loops[loop].parent].push_back(loop);
+  for (std::uint32_t loop = 0; loop < nest_.loops.size(); ++loop)
+    if (nest_.loops[loop].parent == StructuredLoops::kNone) consider(loop);
   if (twins_.empty()) return false;
   find_live_out();
   bad_ = static_cast<std::uint32_t>(f_.vars.size());
-  f_.vars.push_back({Type::i1, "check", false});
+  f_.vars.push_back({fma_alone_ ? Type::i1 : Type::i32, "check", false});
   for (at_ = 0; at_ < twins_.size(); ++at_) {
     Twin& twin = twins_[at_];
     enter(twin);
@@ -237,10 +341,10 @@ bool CheckedLoops::run() {
 
 bool checked_loops(Function& function, Module& module, const FloatOptions& options) {
   const Exactness& device = options.profile.exactness;
-  if (options.fp != FpPolicy::exact || !device.denormals32 || !device.fused_fma32 ||
-      device.fma_denormals32)
-    return false;
-  return checked::CheckedLoops(function, module).run();
+  const bool flushes = device.flushes_denormals32 && !device.denormals32;
+  const bool fma_flush = device.denormals32 && device.fused_fma32 && !device.fma_denormals32;
+  if (options.fp != FpPolicy::exact || (!flushes && !fma_flush)) return false;
+  return checked::CheckedLoops(function, module, options.profile).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "translator/ir/loops.hpp"
+#include "translator/passes/legalise/float_checks.hpp"
 #include "translator/passes/legalise/fma_checks.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -12,51 +13,65 @@ namespace ptx2spv::passes::checked {
 
 class CheckedLoops {
  public:
-  CheckedLoops(ir::Function& function, ir::Module& module)
+  CheckedLoops(ir::Function& function, ir::Module& module, const Profile& profile)
       : f_(function),
         module_(module),
         b_(function),
         nest_(function, function.order),
-        checks_(function) {}
+        fma_alone_(profile.exactness.denormals32),
+        checks_(function, profile),
+        fma_(function) {}
   bool run();
 
  private:
-  using Check = FmaChecks::Check;
-  static constexpr std::uint32_t kNone = ir::StructuredLoops::kNone;
-
   /// A loop that stands twice.
   struct Twin {
     std::uint32_t loop = 0;
     ir::BlockId header = 0, merge = 0;
-    ir::BlockId test = 0;  ///< whose branch leaves it, behind all else of an iteration
     std::vector<ir::BlockId> blocks;
-    std::vector<ir::Value> live_out;   ///< used behind the loop, beside the phis of its merge block
-    std::vector<Check> checks;         ///< of values in it or before it
-    ir::Value entry_fails = 0;         ///< whether one of before it fails
-    std::vector<ir::Value> least;      ///< by number of a check: what its value is at least
-    std::vector<ir::BlockId> before;   ///< new blocks before the header
-    std::vector<ir::BlockId> behind;   ///< and behind the merge
-    ir::BlockId entry = ir::kNoBlock;  ///< before it
+    std::vector<ir::Value> live_out;  ///< used behind the loop, beside the phis of its merge block
+    std::vector<ir::Value> checked[2];  ///< plain, narrow: values to check, in it or before it
+    std::vector<FmaChecks::Check> fma_checks;  ///< the same where fma alone lose denormals
+    ir::Value entry_fails = 0;                 ///< of these, whether one of before it fails
+    std::vector<ir::Value> least;              ///< by number of a check: what its value is at least
+    std::vector<ir::BlockId> before;           ///< new blocks before the header
+    std::vector<ir::BlockId> behind;           ///< and behind the merge
+    ir::BlockId entry = ir::kNoBlock;          ///< before it
   };
 
-  bool can_repeat(const Twin& twin) const;
-  int leaving_side(const Twin& twin, ir::BlockId b) const;
-  ir::BlockId test_of(const Twin& twin) const;
+  std::span<const ir::BlockId> blocks_of(std::uint32_t loop) const {
+    return {f_.order.data() + nest_.loops[loop].first,
+            nest_.loops[loop].end - nest_.loops[loop].first};
+  }
+  /// New blocks, such as the end of a loop that stands twice already, are in none of the loops.
+  bool in_loop(ir::BlockId b, std::uint32_t loop) const {
+    return b < nest_.place.size() && nest_.within(b, loop);
+  }
+  bool can_repeat(std::uint32_t loop) const;
+  int leaving_side(std::uint32_t loop, ir::BlockId b) const;
+  ir::BlockId end_test_of(std::uint32_t loop) const;
+  ir::BlockId test_of(std::uint32_t loop) const;
   void consider(std::uint32_t loop);
 
   // What to check
   bool plan(Twin& twin);
+  bool plan_fma(Twin& twin);
   void find_uses(const Twin& twin);
   bool checks_come_before_test(const Twin& twin) const;
-  std::vector<Check> assume_phis(const Twin& twin);
+  std::vector<FmaChecks::Check> assume_fma_phis(const Twin& twin);
+  unsigned preferred(ir::Value v) const;
+  void assume_phis(const Twin& twin);
+  bool check_edges(const Twin& twin);
   bool reads_are_safe(const Twin& twin, std::span<const ir::Value> native);
 
   // Both copies
   void find_live_out();
   void enter(Twin& twin);
   void copy(Twin& twin);
+  ir::Value check(ir::Value v, const Bounds& bounds);
   void set_checks(const Twin& twin, bool on);
   void check_copy(const Twin& twin, ir::Value v);
+  ir::Value failed();
   void leave_on_failure(const Twin& twin);
   void join(Twin& twin);
   void rename_behind();
@@ -76,17 +91,22 @@ class CheckedLoops {
   ir::Builder b_;
   const ir::StructuredLoops nest_;
   std::vector<Twin> twins_;
-  std::vector<std::uint32_t> twin_of_;  ///< by block
-  std::vector<ir::BlockId> home_;       ///< by value: its block
+  std::vector<std::uint32_t> twin_of_;             ///< by block
+  std::vector<ir::BlockId> home_;                  ///< by value: its block
+  std::vector<std::vector<std::uint32_t>> inner_;  ///< by loop: those right inside of it
 
   // Of the loop in work
   std::uint32_t at_ = kNone;  ///< its place in twins_ once it is there
   std::vector<bool> inside_;  ///< by block
-  FmaChecks checks_;
-  std::vector<std::uint8_t> number_;  ///< by value of the loop that is copied: its check's, from 1
+  /// Whether fma alone lose denormals: sums and products keep them, and a check is one comparison.
+  const bool fma_alone_;
+  FloatChecks checks_;
+  FmaChecks fma_;
+  std::vector<std::uint8_t>
+      level_;  ///< by value of the loop that is copied: as twin.checked has it
   std::vector<bool> factor_, taken_;  ///< by value of the loop: by fma, as numbers
   std::vector<bool> follows_;         ///< by value of the loop: from numbers that may be wrong
-  std::uint32_t bad_ = 0;             ///< variable: whether a check has failed
+  std::uint32_t bad_ = 0;             ///< variable: below zero once a check has failed
   std::vector<ir::Value> copy_of_;
   std::vector<ir::BlockId> block_of_;
   std::vector<ir::Value> behind_;  ///< by value of a loop: what stands for it behind the loop

@@ -1,4 +1,4 @@
-// A device whose fused multiply-adds take denormals for zeros, for tests of passes that check for
+// A device whose float operations take denormals for zeros, for tests of passes that check for
 // them.
 #pragma once
 
@@ -17,10 +17,9 @@ inline float flushed(float value) {
   return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
 }
 
-/// Sums, products and fma: exact ones, with NVIDIA's NaN, or the device's own. Comparisons.
+/// Sums, products and fma: exact ones, with NVIDIA's NaN, or the device's own.
 inline bool float_operation(const ir::Function&, const ir::Inst& inst,
                             std::span<const ir::Bits> args, ir::Bits& result) {
-  if (inst.op == ir::Op::flt) return result = ir::Bits::of(number(args[0]) < number(args[1])), true;
   if (inst.op != ir::Op::fmul && inst.op != ir::Op::fadd && inst.op != ir::Op::ffma) return false;
   float operand[3] = {};
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -32,17 +31,9 @@ inline bool float_operation(const ir::Function&, const ir::Inst& inst,
                                           : std::fma(operand[0], operand[1], operand[2]);
   if (inst.fp.checked) value = flushed(value);
   result = ir::Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
-  if (inst.fp.sat)
-    result = ir::Bits::of(
-        std::bit_cast<std::uint32_t>(std::fmin(std::fmax(number(result), 0.0f), 1.0f)));
   return true;
 }
 
-inline Profile losing() {
-  Profile profile = *find_profile("nvidia");
-  profile.exactness.fused_fma32 = profile.exactness.denormals32 = true;
-  profile.exactness.fma_denormals32 = false;
-  return profile;
-}
+inline Profile flushing() { return *find_profile("swiftshader"); }
 
 }  // namespace ptx2spv::test
