@@ -45,7 +45,10 @@ class Background {
     const bool here = getpid() == made_by_;
     leaving_.asked = true;
     if (here) leaving_.state.wait(llvm::Leaving::runs);
-    here&& leaving_.state == llvm::Leaving::over ? thread_.join() : thread_.detach();
+    if (here && leaving_.state == llvm::Leaving::over)
+      thread_.join();
+    else
+      thread_.detach();
   }
   Background() = default;
   Background(const Background&) = delete;
