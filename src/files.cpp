@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "src/input_file.hpp"
 
 namespace ptx2spv::runtime {
@@ -9,7 +11,7 @@ namespace ptx2spv::runtime {
 std::string read_file(const std::string& path, std::uint64_t most, std::string& bytes) {
   InputFile file(path);
   if (!file.error().empty()) return file.error();
-  const std::string too_large = "it is larger than " + std::to_string(most) + " bytes";
+  const std::string too_large = fmt::format("it is larger than {} bytes", most);
   if (file.bytes() > most) return too_large;
   bytes.clear();
   std::size_t used = 0;

@@ -1,6 +1,8 @@
 // Arrays, surfaces, textures and samplers in C.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "src/c_api/handles.hpp"
 #include "src/device/device.hpp"
 
@@ -10,8 +12,7 @@ using namespace ptx2spv::runtime;
 namespace {
 
 Status unknown(const char* what, std::uint32_t value) {
-  return make_error(ErrorCode::invalid_argument,
-                    std::string(what) + " has no value " + std::to_string(value));
+  return make_error(ErrorCode::invalid_argument, fmt::format("{} has no value {}", what, value));
 }
 
 Status read_texture(const ptx2spv_texture_desc* desc, TextureDesc& to) {

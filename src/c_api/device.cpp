@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "src/c_api/handles.hpp"
 #include "src/device/device.hpp"
 
@@ -102,7 +104,7 @@ Status check_options(const ptx2spv_device_options* options) {
   if (const std::uint32_t executor = number_in(options->executor); executor > PTX2SPV_EXECUTOR_HOST)
     return make_error(
         ErrorCode::invalid_argument,
-        "the device options' executor is " + std::to_string(executor) + ", and none is that");
+        fmt::format("the device options' executor is {}, and none is that", executor));
   std::string unknown;
   if (options->sanitize && !parse_checks(options->sanitize, unknown))
     return make_error(ErrorCode::invalid_argument, unknown_check(unknown));

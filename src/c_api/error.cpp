@@ -1,5 +1,8 @@
 // A thread's last error.
 #include "src/c_api/handles.hpp"
+
+#include <fmt/format.h>
+
 #include "src/device/device.hpp"
 
 namespace ptx2spv::runtime {
@@ -29,8 +32,8 @@ Status check_struct(const void* object, std::uint32_t given, std::size_t size, c
   if (!object) return make_error(ErrorCode::invalid_argument, std::string(name) + " is null");
   if (given >= size) return {};
   return make_error(ErrorCode::invalid_argument,
-                    std::string(name) + " has the size " + std::to_string(given) + ", and " +
-                        std::to_string(size) + " in this version: PTX2SPV_INIT sets it");
+                    fmt::format("{} has the size {}, and {} in this version: PTX2SPV_INIT sets it",
+                                name, given, size));
 }
 
 ptx2spv_status fail_null(const char* what) {

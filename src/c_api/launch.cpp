@@ -1,5 +1,8 @@
 // Modules, kernels, streams, events and graphs in C.
 #include "src/c_api/handles.hpp"
+
+#include <fmt/format.h>
+
 #include "src/device/device.hpp"
 
 namespace ptx2spv::runtime {
@@ -24,13 +27,13 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     case PTX2SPV_FILTER_DEFAULT: break;
     case PTX2SPV_FILTER_EXACT: config.filter = FilterPolicy::exact; break;
     case PTX2SPV_FILTER_DEVICE: config.filter = FilterPolicy::device; break;
-    default: return bad("the launch's filter is " + std::to_string(filter) + ", and none is that");
+    default: return bad(fmt::format("the launch's filter is {}, and none is that", filter));
   }
   switch (const std::uint32_t fp = number_in(launch->fp)) {
     case PTX2SPV_FP_DEFAULT: break;
     case PTX2SPV_FP_EXACT: config.fp = FpPolicy::exact; break;
     case PTX2SPV_FP_FAST: config.fp = FpPolicy::fast; break;
-    default: return bad("the launch's fp is " + std::to_string(fp) + ", and none is that");
+    default: return bad(fmt::format("the launch's fp is {}, and none is that", fp));
   }
   auto threads = read_threads(launch->threads);
   if (!threads) return threads.error();
@@ -38,18 +41,19 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   config.bind_slots = !launch->no_slots;
   config.cooperative = launch->cooperative != 0;
   if (launch->argument_count && !launch->arguments)
-    return bad("the launch's arguments are null, and there are " +
-               std::to_string(launch->argument_count));
+    return bad(
+        fmt::format("the launch's arguments are null, and there are {}", launch->argument_count));
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const ptx2spv_argument& each = launch->arguments[i];
     const int set = (each.surface != nullptr) + (each.texture != nullptr) +
                     (each.buffer != nullptr) + (each.data != nullptr) + (each.sampler != nullptr);
     if (set != 1)
-      return bad("argument " + std::to_string(i + 1) + " sets " + std::to_string(set) +
-                 " of surface, texture, sampler, buffer and data, not one");
+      return bad(
+          fmt::format("argument {} sets {} of surface, texture, sampler, buffer and data, not one",
+                      i + 1, set));
     // Before it is read: no kernel has more bytes of parameters.
     if (each.data && each.bytes > 32764)
-      return bad("argument " + std::to_string(i + 1) + " has more than 32764 bytes");
+      return bad(fmt::format("argument {} has more than 32764 bytes", i + 1));
     if (each.surface)
       args.surface(each.surface->it);
     else if (each.texture)
@@ -68,8 +72,8 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
     const int set =
         (each.surface != nullptr) + (each.texture != nullptr) + (each.sampler != nullptr);
     if (!each.name || set != 1)
-      return bad("reference " + std::to_string(i + 1) +
-                 " has no name, or not exactly one of surface, texture and sampler");
+      return bad(fmt::format(
+          "reference {} has no name, or not exactly one of surface, texture and sampler", i + 1));
     if (each.surface)
       args.surfref(each.name, each.surface->it);
     else if (each.texture)
@@ -88,7 +92,7 @@ Result<std::optional<ThreadModel>> read_threads(const ptx2spv_threads& from) {
     case PTX2SPV_THREADS_REGIONS: return std::optional(ThreadModel::regions);
     default:
       return make_error(ErrorCode::invalid_argument,
-                        "threads is " + std::to_string(threads) + ", and no thread model is that");
+                        fmt::format("threads is {}, and no thread model is that", threads));
   }
 }
 

@@ -1,5 +1,8 @@
 // Profiles in C, by the names of their rows.
 #include "src/c_api/handles.hpp"
+
+#include <fmt/format.h>
+
 #include "src/device/device.hpp"
 
 using namespace ptx2spv;
@@ -35,7 +38,7 @@ Status set_row(Profile& profile, std::string_view row, std::uint32_t value) {
   if (!find_capability(row)) return no_row(row);
   if (value > 1)
     return make_error(ErrorCode::invalid_argument,
-                      "'" + std::string(row) + "' is 0 or 1, not " + std::to_string(value));
+                      fmt::format("'{}' is 0 or 1, not {}", row, value));
   set_capability(profile, row, value != 0);
   return {};
 }

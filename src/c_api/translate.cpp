@@ -1,5 +1,8 @@
 // The translator in C.
 #include "src/c_api/handles.hpp"
+
+#include <fmt/format.h>
+
 #include "src/device/device.hpp"
 
 using namespace ptx2spv;
@@ -30,7 +33,7 @@ Status read_slots(const ptx2spv_translate_options& from, std::vector<SlotSpec>& 
     if (backing > PTX2SPV_SLOT_IMAGE || slot.format > PTX2SPV_SNORM16 || slot.geometry > 5 ||
         slot.channels > 4 || slot.channels == 3)
       return make_error(ErrorCode::invalid_argument,
-                        "slot " + std::to_string(i) + " has a number that none of its fields has");
+                        fmt::format("slot {} has a number that none of its fields has", i));
     SlotSpec spec;
     spec.backing = static_cast<Backing>(backing);
     spec.format = static_cast<abi::SurfaceFormat>(slot.format);
@@ -79,9 +82,9 @@ Status read_options(const ptx2spv_translate_options* from, TranslateOptions& opt
   std::copy(from->block, from->block + 3, options.block);
   options.push_words = from->push_words;
   if (from->push_words > abi::kMostPushWords)
-    return make_error(ErrorCode::invalid_argument, "a module uses at most " +
-                                                       std::to_string(abi::kMostPushWords) +
-                                                       " words of push constants");
+    return make_error(
+        ErrorCode::invalid_argument,
+        fmt::format("a module uses at most {} words of push constants", abi::kMostPushWords));
   if (from->wait_iterations)
     options.wait_iterations = from->wait_iterations == UINT32_MAX ? 0 : from->wait_iterations;
   if (from->routine_budget) options.routine_budget = *from->routine_budget;
@@ -99,8 +102,7 @@ ptx2spv_status refuse(std::vector<Message> messages) {
   Error error = make_error(ErrorCode::translation, "the PTX has errors");
   for (const Message& each : messages) {
     if (each.severity != Severity::error) continue;
-    error.text = each.file + ":" + std::to_string(each.line) + ":" + std::to_string(each.column) +
-                 ": error: " + each.text;
+    error.text = fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
     break;
   }
   error.messages = std::move(messages);

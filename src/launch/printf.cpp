@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "src/memory/transfer.hpp"
 
 namespace ptx2spv::runtime {
@@ -199,7 +201,7 @@ void print_calls(DeviceState& device, const std::vector<std::byte>& calls) {
     if (address)
       text += format_call(read_text(device, address), arguments, read_string);
     else
-      text += "[" + std::to_string(words[1]) + " printf calls did not fit the buffer]\n";
+      text += fmt::format("[{} printf calls did not fit the buffer]\n", words[1]);
     at += words[0];
   }
   device.print(text);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/abi.hpp"
 #include "src/memory/transfer.hpp"
 
@@ -37,7 +39,7 @@ Status KernelHeap::set_bytes(std::uint64_t bytes) {
                       "the heap of kernels keeps its size once a kernel with malloc was launched");
   if (bytes > kMostBytes)
     return make_error(ErrorCode::invalid_argument,
-                      "the heap of kernels has " + std::to_string(kMostBytes) + " bytes at most");
+                      fmt::format("the heap of kernels has {} bytes at most", kMostBytes));
   bytes_ = (bytes + abi::kHeapUnit - 1) / abi::kHeapUnit * abi::kHeapUnit;
   return {};
 }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -107,8 +109,8 @@ int find_entry_name(const std::vector<std::string>& names, std::string_view want
                                    : "are " + list);
   } else {
     for (std::size_t k : found) add(k);
-    problem = std::to_string(found.size()) + " kernels are called '" + std::string(wanted) +
-              "': " + list + "; the manifest has to say which";
+    problem = fmt::format("{} kernels are called '{}': {}; the manifest has to say which",
+                          found.size(), wanted, list);
   }
   return -1;
 }

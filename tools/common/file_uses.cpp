@@ -2,13 +2,15 @@
 
 #include <sys/stat.h>
 
+#include <fmt/format.h>
+
 #include "tools/common/files.hpp"
 
 namespace ptx2spv::tools {
 namespace {
 
 std::string numbers(const struct stat& info) {
-  return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  return fmt::format("{}:{}", info.st_dev, info.st_ino);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include <optional>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "src/input_file.hpp"
 
 namespace ptx2spv::tools {
@@ -73,7 +75,7 @@ IoError unpack_gzip(Bytes& bytes, std::uint64_t limit) {
     const uInt room = stream.avail_out;
     status = inflate(&stream, Z_NO_FLUSH);
     out.resize(old + (room - stream.avail_out));
-    if (out.size() > limit) error = "unpacks to more than " + std::to_string(limit) + " bytes";
+    if (out.size() > limit) error = fmt::format("unpacks to more than {} bytes", limit);
     if (status == Z_STREAM_END) {
       if (stream.avail_in == 0) break;
       inflateReset(&stream);  // members may follow each other
@@ -102,7 +104,7 @@ IoError read_whole(runtime::InputFile& file, Bytes& bytes, const LimitOf& limit_
     used += count;
     if (!limit && (used >= kBeginning || count == 0)) limit = limit_of({bytes.data(), used});
     if (limit && std::max<std::uint64_t>(used, file.bytes()) > *limit)
-      return "is larger than " + std::to_string(*limit) + " bytes";
+      return fmt::format("is larger than {} bytes", *limit);
     if (count == 0) break;
   }
   bytes.resize(used);
@@ -148,7 +150,7 @@ IoError write_file(const std::string& path, std::span<const std::byte> bytes) {
     return write_in_place(path, bytes);
   }
   // The process number keeps two writers apart; the last to rename wins, each file whole.
-  const std::string temporary = path + ".part" + std::to_string(::getpid());
+  const std::string temporary = fmt::format("{}.part{}", path, ::getpid());
   IoError error;
   {
     Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666),

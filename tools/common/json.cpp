@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -95,7 +97,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     }
     for (char& c : what)
       if (c == '\n' || c == '\r') c = ' ';
-    error = std::to_string(line) + ":" + std::to_string(end - line_start + 1) + ": error: " + what;
+    error = fmt::format("{}:{}: error: {}", line, end - line_start + 1, what);
     return false;
   }
 
@@ -137,7 +139,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool fail(const std::string& text) {
-    error = std::to_string(line_) + ":1: error: " + text;
+    error = fmt::format("{}:1: error: {}", line_, text);
     return false;
   }
 

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -80,8 +82,8 @@ IoError read_npy(const Bytes& file, Npy& npy) {
   const std::uint64_t bytes = type_bytes(npy_type(npy.descr));
   if (!bytes) return "has elements of type " + npy.descr + ", which is not supported";
   if (file.size() - start - length != count * bytes)
-    return "holds " + std::to_string(file.size() - start - length) +
-           " bytes of data, its shape asks for " + std::to_string(count * bytes);
+    return fmt::format("holds {} bytes of data, its shape asks for {}",
+                       file.size() - start - length, count * bytes);
   npy.data.assign(file.begin() + std::ptrdiff_t(start + length), file.end());
   return {};
 }

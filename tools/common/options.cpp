@@ -207,7 +207,7 @@ std::string help_text(const Tool& tool) {
   });
   out += "\nexit codes:\n";
   for (const ExitCode& exit : tool.exit_codes)
-    out += "  " + std::to_string(exit.code) + "  " + std::string(exit.meaning) + '\n';
+    out += fmt::format("  {}  {}\n", exit.code, exit.meaning);
   return out;
 }
 
@@ -224,7 +224,7 @@ std::string man_page(const Tool& tool, std::string_view version) {
   });
   out += ".SH EXIT STATUS\n";
   for (const ExitCode& exit : tool.exit_codes)
-    out += ".TP\n.B " + std::to_string(exit.code) + "\n" + roff(exit.meaning) + "\n";
+    out += fmt::format(".TP\n.B {}\n{}\n", exit.code, roff(exit.meaning));
   if (!tool.environment.empty()) out += ".SH ENVIRONMENT\n" + roff(tool.environment) + "\n";
   return out;
 }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "tools/common/json.hpp"
 #include "tools/ptx2spv/messages.hpp"
 #include "tools/ptx2spv/program.hpp"
@@ -240,18 +242,17 @@ std::string messages_json(const std::vector<Message>& messages) {
 }
 
 std::string report_json(const FileReport& report) {
-  std::string out = "  {\"file\": " + json_quote(report.file) +
-                    ", \"translated\": " + (report.good ? "true" : "false");
+  std::string out =
+      fmt::format("  {{\"file\": {}, \"translated\": {}", json_quote(report.file), report.good);
   if (!report.io_error.empty()) out += ", \"error\": " + json_quote(report.io_error);
   out += ", \"messages\": " + messages_json(report.messages) + ", \"kernels\": [";
   for (std::size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelReport& kernel = report.kernels[k];
-    out += std::string(k ? "," : "") + "\n    {\"name\": " + json_quote(kernel.name) +
-           ", \"profile\": " + json_quote(kernel.profile) +
-           ", \"translated\": " + (kernel.good ? "true" : "false") +
-           ", \"validated\": " + (kernel.validated ? "true" : "false") +
-           ", \"words\": " + std::to_string(kernel.words) +
-           ", \"messages\": " + messages_json(kernel.messages) + "}";
+    out += fmt::format(
+        "{}\n    {{\"name\": {}, \"profile\": {}, \"translated\": {}, \"validated\": {}, "
+        "\"words\": {}, \"messages\": {}}}",
+        k ? "," : "", json_quote(kernel.name), json_quote(kernel.profile), kernel.good,
+        kernel.validated, kernel.words, messages_json(kernel.messages));
   }
   return out + "]}";
 }
@@ -345,10 +346,10 @@ int check_files(const Settings& settings, const std::vector<std::string>& files)
   }
   const bool waived = settings.validator_seconds == 0u;
   if (totals.unvalidated && !waived)
-    print_warning(settings, std::to_string(totals.unvalidated) + " of " +
-                                std::to_string(totals.good_kernels) +
-                                " translated kernels are not checked by SPIRV-Tools' validator, "
-                                "for which --validator-seconds gives it more time");
+    print_warning(settings,
+                  fmt::format("{} of {} translated kernels are not checked by SPIRV-Tools' "
+                              "validator, for which --validator-seconds gives it more time",
+                              totals.unvalidated, totals.good_kernels));
   return unread ? 2 : !all ? 3 : totals.unvalidated && !waived ? 4 : 0;
 }
 

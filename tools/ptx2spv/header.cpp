@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::tools {
 
 std::string identifier(const std::string& text) {
@@ -41,12 +43,9 @@ std::string param_struct(const EntryInfo& entry) {
   std::uint32_t at = 0, pads = 0;
   const auto field = [&](std::uint32_t offset, std::uint32_t bytes, const std::string& declaration,
                          const std::string& member) {
-    if (offset > at)
-      fields +=
-          "  uint8_t pad" + std::to_string(pads++) + "[" + std::to_string(offset - at) + "];\n";
+    if (offset > at) fields += fmt::format("  uint8_t pad{}[{}];\n", pads++, offset - at);
     fields += "  " + declaration + "\n";
-    checks +=
-        "PTX2SPV_CHECK_OFFSET(" + name + ", " + member + ", " + std::to_string(offset) + ");\n";
+    checks += fmt::format("PTX2SPV_CHECK_OFFSET({}, {}, {});\n", name, member, offset);
     at = offset + bytes;
   };
   for (const ParamInfo& param : entry.params) {
@@ -57,8 +56,7 @@ std::string param_struct(const EntryInfo& entry) {
     } else if (param.kind == ParamKind::scalar && type) {
       field(param.offset, param.bytes, std::string(type) + " " + member + ";", member);
     } else if (param.bytes) {
-      field(param.offset, param.bytes,
-            "uint8_t " + member + "[" + std::to_string(param.bytes) + "];", member);
+      field(param.offset, param.bytes, fmt::format("uint8_t {}[{}];", member, param.bytes), member);
     }
   }
   for (const auto* list : {&entry.surfrefs, &entry.texrefs, &entry.samplerrefs})
@@ -119,8 +117,8 @@ std::string argument_struct(const EntryInfo& entry, const std::string& type) {
                 scalar + " " + name + ";\n";
       calls += "    list.value(" + name + ");\n";
     } else {
-      fields += "  std::array<std::byte, " + std::to_string(param.bytes) + "> " + name +
-                ";  // .align " + std::to_string(param.align) + "\n";
+      fields += fmt::format("  std::array<std::byte, {}> {};  // .align {}\n", param.bytes, name,
+                            param.align);
       calls += "    list.bytes(" + name + ");\n";
     }
   }
@@ -134,12 +132,11 @@ std::string argument_struct(const EntryInfo& entry, const std::string& type) {
 
 std::string c_header(const Translation& translation, const std::string& file_name) {
   const std::string name = identifier(file_name);
-  std::string out =
-      "/* Made by ptx2spv " + std::string(version()) + " from " + file_name +
-      ": a Vulkan compute module and all that a host needs to know of it, binding interface "
-      "version " +
-      std::to_string(translation.interface.version) + ". */\n#ifndef PTX2SPV_" + name +
-      "\n#define PTX2SPV_" + name + "\n\n#include <stddef.h>\n#include <stdint.h>\n\n";
+  std::string out = fmt::format(
+      "/* Made by ptx2spv {} from {}: a Vulkan compute module and all that a host needs to know of "
+      "it, binding interface version {}. */\n#ifndef PTX2SPV_{}\n#define PTX2SPV_{}\n\n#include "
+      "<stddef.h>\n#include <stdint.h>\n\n",
+      version(), file_name, translation.interface.version, name, name);
   out +=
       "#ifndef PTX2SPV_CHECK_OFFSET\n#ifdef __cplusplus\n#define PTX2SPV_CHECK_OFFSET(type, "
       "member, offset) \\\n"
@@ -152,8 +149,7 @@ std::string c_header(const Translation& translation, const std::string& file_nam
     out += "/* Kernel " + entry.name + ", entry point \"" + entry.name + "\". */\n";
     out += param_struct(entry);
   }
-  out += "static const uint32_t " + name + "_spirv[" + std::to_string(translation.spirv.size()) +
-         "] = {";
+  out += fmt::format("static const uint32_t {}_spirv[{}] = {{", name, translation.spirv.size());
   for (std::size_t k = 0; k < translation.spirv.size(); ++k) {
     char word[16];
     std::snprintf(word, sizeof word, "0x%08x,", translation.spirv[k]);

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "tools/ptx2spv/header.hpp"
 
 namespace ptx2spv::tools {
@@ -92,7 +94,7 @@ std::string numbers(const char* prefix, const Number (&rows)[N]) {
     std::string name = std::string("PTX2SPV_") + prefix;
     for (const char* c = row.name; *c; ++c)
       name += static_cast<char>(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
-    out += "#define " + name + " " + std::to_string(row.value) + "u\n";
+    out += fmt::format("#define {} {}u\n", name, row.value);
   }
   return out;
 }
@@ -195,7 +197,7 @@ std::string quote(const std::string& text) {
   return out + "\"";
 }
 
-std::string count(std::size_t number) { return std::to_string(number) + "u"; }
+std::string count(std::size_t number) { return fmt::format("{}u", number); }
 
 /// Writes tables, each only where it has rows, and remembers how to name them.
 class Tables {
@@ -204,7 +206,7 @@ class Tables {
   std::string add(const std::string& type, const std::string& name,
                   const std::vector<std::string>& rows) {
     if (rows.empty()) return "0, 0u";
-    text_ += "static const " + type + " " + name + "[" + std::to_string(rows.size()) + "] = {\n";
+    text_ += fmt::format("static const {} {}[{}] = {{\n", type, name, rows.size());
     for (const std::string& row : rows) text_ += "    " + row + ",\n";
     text_ += "};\n";
     return name + ", " + count(rows.size());
@@ -283,12 +285,11 @@ std::string image(Tables& tables, const std::string& name, const std::vector<std
   for (std::size_t at = 0; at < bytes.size(); at += 16) {
     std::string row;
     for (std::size_t i = at; i < std::min(at + 16, bytes.size()); ++i)
-      row += (i == at ? "" : ", ") + std::to_string(bytes[i]);
+      row += fmt::format("{}{}", i == at ? "" : ", ", bytes[i]);
     rows.push_back(row);
   }
   if (rows.empty()) return "0";
-  std::string text =
-      "static const unsigned char " + name + "[" + std::to_string(bytes.size()) + "] = {\n";
+  std::string text = fmt::format("static const unsigned char {}[{}] = {{\n", name, bytes.size());
   for (const std::string& row : rows) text += "    " + row + ",\n";
   tables.put(text + "};\n");
   return name;
@@ -321,15 +322,14 @@ std::string binding_tables(const Interface& interface, const std::string& name) 
   for (std::size_t i = 0; i < interface.entries.size(); ++i)
     kernels.push_back(
         kernel(tables, interface.entries[i],
-               name + "_" + std::to_string(i) + "_" + identifier(interface.entries[i].name)));
+               fmt::format("{}_{}_{}", name, i, identifier(interface.entries[i].name))));
   for (const VariableInfo& each : interface.variables)
     variables.push_back("{" + quote(each.name) + ", " + count(each.constant) + ", " +
                         count(each.offset) + ", " + count(each.bytes) + "}");
   for (const Relocation& each : interface.relocations)
-    relocations.push_back("{" + quote(kind_of(each.kind)) + ", " + count(each.in_constants) + ", " +
-                          count(each.at) + ", " + std::to_string(each.addend) + "ull, " +
-                          count(each.bytes) + ", " + count(each.shift) + ", " + quote(each.symbol) +
-                          "}");
+    relocations.push_back(fmt::format(
+        "{{{}, {}, {}, {}ull, {}, {}, {}}}", quote(kind_of(each.kind)), count(each.in_constants),
+        count(each.at), each.addend, count(each.bytes), count(each.shift), quote(each.symbol)));
   const std::string all = tables.add("ptx2spv_h_kernel", name + "_kernels", kernels) + ",\n    " +
                           tables.add("ptx2spv_h_variable", name + "_variables", variables) +
                           ",\n    " + image(tables, name + "_globals", interface.globals_image) +

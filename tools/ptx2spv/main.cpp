@@ -7,6 +7,8 @@
 #include <map>
 #include <new>
 
+#include <fmt/format.h>
+
 #include "tools/common/file_uses.hpp"
 #include "tools/common/files.hpp"
 #include "tools/ptx2spv/check.hpp"
@@ -196,17 +198,16 @@ int translate_unit(Settings& settings, const PtxUnit& unit, const std::string& s
 int translate_units(Settings& settings, const std::string& file,
                     const std::vector<PtxUnit>& units) {
   std::string rows;
-  for (const PtxUnit& unit : units) rows += (rows.empty() ? "" : ", ") + std::to_string(unit.row);
+  for (const PtxUnit& unit : units) rows += fmt::format("{}{}", rows.empty() ? "" : ", ", unit.row);
   if (!settings.output.empty() || !settings.reflect.empty() || file == "-") {
-    print_error(settings, file,
-                "it holds " + std::to_string(units.size()) +
-                    " modules, and there is one output; "
-                    "--image takes one of them: " +
-                    rows);
+    print_error(
+        settings, file,
+        fmt::format("it holds {} modules, and there is one output; --image takes one of them: {}",
+                    units.size(), rows));
     return kUsage;
   }
   std::vector<std::string> stems;
-  for (const PtxUnit& unit : units) stems.push_back(stem_of(file) + "." + std::to_string(unit.row));
+  for (const PtxUnit& unit : units) stems.push_back(fmt::format("{}.{}", stem_of(file), unit.row));
   if (!own_outputs(settings, {file}, stems)) return kUsage;
   int exit = kGood;
   for (std::size_t k = 0; k < units.size(); ++k)
@@ -222,9 +223,11 @@ int translate_files(Settings& settings, std::vector<std::string> files) {
     if (const int exit = read_or_tell(settings, files[k], units)) return exit;
     if (files.size() == 1 && units.size() > 1) return translate_units(settings, files[0], units);
     if (units.size() > 1) {
-      print_error(settings, files[k],
-                  "it holds " + std::to_string(units.size()) +
-                      " modules, which are not linked with other files; translate it alone");
+      print_error(
+          settings, files[k],
+          fmt::format(
+              "it holds {} modules, which are not linked with other files; translate it alone",
+              units.size()));
       return kUsage;
     }
     if (files.size() == 1) all.older = std::move(units[0].older);

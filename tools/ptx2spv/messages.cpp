@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "tools/common/json.hpp"
 
 namespace ptx2spv::tools {
@@ -31,14 +33,13 @@ std::string colored(const Message& message) {
 }  // namespace
 
 std::string message_json(const Message& message) {
-  return std::string("{\"severity\": \"") + word(message.severity) +
-         "\", \"file\": " + json_quote(message.file) +
-         ", \"line\": " + std::to_string(message.line) +
-         ", \"column\": " + std::to_string(message.column) +
-         (message.source_line ? ", \"source_file\": " + json_quote(message.source_file) +
-                                    ", \"source_line\": " + std::to_string(message.source_line)
-                              : "") +
-         ", \"text\": " + json_quote(message.text) + "}";
+  return fmt::format(
+      "{{\"severity\": \"{}\", \"file\": {}, \"line\": {}, \"column\": {}{}, \"text\": {}}}",
+      word(message.severity), json_quote(message.file), message.line, message.column,
+      message.source_line ? fmt::format(", \"source_file\": {}, \"source_line\": {}",
+                                        json_quote(message.source_file), message.source_line)
+                          : "",
+      json_quote(message.text));
 }
 
 void print_messages(const Settings& settings, const std::vector<Message>& messages) {
@@ -55,7 +56,7 @@ void print_messages(const Settings& settings, const std::vector<Message>& messag
   }
   if (errors > kErrorLimit)
     print_note(settings, messages[0].file,
-               std::to_string(errors - kErrorLimit) + " more errors; --check prints all of them");
+               fmt::format("{} more errors; --check prints all of them", errors - kErrorLimit));
 }
 
 namespace {

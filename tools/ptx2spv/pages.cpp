@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/profile.hpp"
 #include "translator/pipeline.hpp"
 
@@ -56,7 +58,7 @@ std::string limits_table() {
     const std::uint32_t limits[] = {profile->subgroup_size,    profile->max_workgroup_invocations,
                                     profile->max_shared_bytes, profile->max_loop_iterations,
                                     profile->max_slots,        profile->routine_budget};
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += " " + std::to_string(limits[i]) + " |";
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += fmt::format(" {} |", limits[i]);
   }
   std::string out = head + "\n" + rule + "\n";
   for (const std::string& row : rows) out += row + "\n";

@@ -335,10 +335,10 @@ bool options_for(const Settings& settings, const EntryInfo& entry, TranslateOpti
       while (index < entry.slots.size() && entry.slots[index].name != slot) ++index;
     }
     if (index >= entry.slots.size()) {
-      error = "kernel " + entry.name + " has no surface slot " + slot + "; it has " +
-              std::to_string(entry.slots.size());
+      error = fmt::format("kernel {} has no surface slot {}; it has {}", entry.name, slot,
+                          entry.slots.size());
       for (std::size_t k = 0; k < entry.slots.size(); ++k)
-        error += (k ? ", " : ": ") + std::to_string(k) + " " + entry.slots[k].name;
+        error += fmt::format("{}{} {}", k ? ", " : ": ", k, entry.slots[k].name);
       return false;
     }
     if (options.slots.size() <= index) options.slots.resize(index + 1);

@@ -14,6 +14,8 @@
 #include <new>
 #include <optional>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -25,7 +27,7 @@ struct Release {
 
 std::string describe(spv_diagnostic diagnostic) {
   if (!diagnostic) return "SPIRV-Tools gives no reason";
-  return "word " + std::to_string(diagnostic->position.index) + ": " + diagnostic->error;
+  return fmt::format("word {}: {}", diagnostic->position.index, diagnostic->error);
 }
 
 /// Empty when the module is valid.
@@ -98,13 +100,13 @@ std::optional<std::string> in_child(unsigned seconds, std::uint64_t most,
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return text;
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoMemory) {
-    why = "needs more memory than the " + std::to_string(most >> 20) + " MiB that it may have";
+    why = fmt::format("needs more memory than the {} MiB that it may have", most >> 20);
     return std::nullopt;
   }
   const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   why = number == SIGKILL || number == SIGXCPU
-            ? "did not end within " + std::to_string(seconds) +
-                  (seconds == 1 ? " second" : " seconds") + " of processor time"
+            ? fmt::format("did not end within {}{} of processor time", seconds,
+                          seconds == 1 ? " second" : " seconds")
             : "crashed";
   return std::nullopt;
 }

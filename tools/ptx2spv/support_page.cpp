@@ -3,6 +3,8 @@
 #include <iterator>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tools/ptx2spv/pages.hpp"
 
 namespace ptx2spv::tools {
@@ -25,8 +27,7 @@ constexpr Row kRows[] = {
 };
 
 std::string since(const Row& row) {
-  return " | " + std::to_string(row.version / 10) + "." + std::to_string(row.version % 10) +
-         " | sm_" + std::to_string(row.target) + " |\n";
+  return fmt::format(" | {}.{} | sm_{} |\n", row.version / 10, row.version % 10, row.target);
 }
 
 /// "`.a`, `.b` with `.c`" of a row's "a b + c".

@@ -13,6 +13,8 @@
 #include <span>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "src/cuda/build_hook/names.hpp"
 #include "tools/common/files.hpp"
 
@@ -247,7 +249,7 @@ std::optional<Words> changed_nvcc(const Words& words, int capability) {
   Words changed = {words[0]};
   changed.insert(changed.end(), command.others.begin(), command.others.end());
   if (asks && std::ranges::none_of(command.targets, runs)) {
-    const std::string code = "compute_" + std::to_string(capability);
+    const std::string code = fmt::format("compute_{}", capability);
     changed.insert(changed.end(), {"-gencode", "arch=" + code + ",code=" + code});
   }
   return changed;
@@ -326,7 +328,7 @@ std::optional<ChangedCommand> clang_command(const Words& command, int capability
                                              "-cc1as"};
   Words words;
   expand(command, words);
-  const std::string target = "sm_" + std::to_string(capability);
+  const std::string target = fmt::format("sm_{}", capability);
   bool cuda = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& each = words[i];

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -32,8 +34,7 @@ constexpr Row kDriver[] = {
 
 std::string versions(const Row& row) {
   const std::string_view which = row.libraries;
-  if (which.empty())
-    return std::to_string(row.version / 1000) + "." + std::to_string(row.version % 1000 / 10);
+  if (which.empty()) return fmt::format("{}.{}", row.version / 1000, row.version % 1000 / 10);
   if (which == "all") return "11, 12, 13";
   std::string out(which.substr(0, 2));
   if (which.size() > 2) out += ", " + std::string(which.substr(3));

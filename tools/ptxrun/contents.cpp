@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "tools/common/elements.hpp"
 #include "tools/common/npy.hpp"
 #include "tools/common/png.hpp"
@@ -53,9 +55,8 @@ std::string from_picture(const Init& init, const ArrayDesc& desc, std::span<std:
   if (!error.empty()) return init.where + init.path + " " + error;
   const auto extent = level_extent(desc, 0);
   if (picture.width != extent[0] || picture.height != extent[1] * extent[2])
-    return init.where + init.path + " is " + std::to_string(picture.width) + " x " +
-           std::to_string(picture.height) + ", the surface " + std::to_string(extent[0]) + " x " +
-           std::to_string(extent[1] * extent[2]);
+    return fmt::format("{}{} is {} x {}, the surface {} x {}", init.where, init.path, picture.width,
+                       picture.height, extent[0], extent[1] * extent[2]);
   const std::uint32_t size = format_bytes(desc.format);
   for (std::size_t k = 0; k < picture.pixels.size(); ++k) {
     const auto value = std::uint32_t(picture.pixels[k]);
@@ -102,8 +103,7 @@ std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleV
     case Init::Kind::pattern: fill_pattern(bytes, init.seed); return {};
     case Init::Kind::bytes:
       if (init.bytes.size() > bytes.size())
-        return init.where + std::to_string(init.bytes.size()) + " bytes do not fit " +
-               std::to_string(bytes.size());
+        return fmt::format("{}{} bytes do not fit {}", init.where, init.bytes.size(), bytes.size());
       if (init.bytes.size() == 1) {
         std::fill(bytes.begin(), bytes.end(), init.bytes[0]);
         return {};
@@ -114,8 +114,8 @@ std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleV
       return {};
     case Init::Kind::handles: {
       if (init.handles.size() * 8 > bytes.size())
-        return init.where + std::to_string(init.handles.size()) + " handles do not fit " +
-               std::to_string(bytes.size()) + " bytes";
+        return fmt::format("{}{} handles do not fit {} bytes", init.where, init.handles.size(),
+                           bytes.size());
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
       for (std::size_t k = 0; k < init.handles.size(); ++k) {
         const std::uint64_t value = init.handles[k] == kNullHandle ? 0 : handle(init.handles[k]);
@@ -135,8 +135,7 @@ std::string make_contents(const Init& init, const ArrayDesc* desc, const HandleV
     file = std::move(npy.data);
   }
   if (error.empty() && file.size() != bytes.size())
-    error = "holds " + std::to_string(file.size()) + " bytes of data, needed are " +
-            std::to_string(bytes.size());
+    error = fmt::format("holds {} bytes of data, needed are {}", file.size(), bytes.size());
   if (!error.empty()) return init.where + init.path + " " + error;
   if (!file.empty()) std::memcpy(bytes.data(), file.data(), file.size());
   return {};

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "tools/common/cuda_api.hpp"
 #include "tools/ptxrun/backend.hpp"
 #include "tools/ptxrun/check.hpp"
@@ -99,7 +101,7 @@ bool Runner::check(Result result, const std::string& what, Exit exit) {
   if (api_.error_name) api_.error_name(result, &name);
   if (api_.error_text) api_.error_text(result, &text);
   result_.exit = exit;
-  result_.error = what + ": " + (name ? name : "error " + std::to_string(result)) +
+  result_.error = what + ": " + (name ? name : fmt::format("error {}", result)) +
                   (text ? std::string(", ") + text : "");
   return false;
 }
@@ -138,8 +140,7 @@ bool Runner::open_device() {
   if (!check(api_.device_get(&device_, wanted), "no CUDA device", Exit::no_device)) return false;
   api_.device_name(name, sizeof name - 1, device_);
   api_.driver_version(&version);
-  result_.device = std::string(name) + ", CUDA " + std::to_string(version / 1000) + "." +
-                   std::to_string(version % 1000 / 10);
+  result_.device = fmt::format("{}, CUDA {}.{}", name, version / 1000, version % 1000 / 10);
   Context context = nullptr;
   if (!check(api_.context_retain(&context, device_), "the CUDA device does not start",
              Exit::no_device))

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/profile.hpp"
 #include "src/device/answers.hpp"
 
@@ -34,9 +36,9 @@ std::string device_table(const std::vector<Known>& devices) {
       if (row.group == Capability::Group::workaround && each.answers.find(row.name) == 1)
         needs += (needs.empty() ? "`" : ", `") + std::string(row.name) + "`";
     const std::uint32_t loops = each.answers.find("max_loop_iterations").value_or(0);
-    out += "| " + std::to_string(++number) + " | " + each.identity.name + " | " +
-           or_dash(each.identity.info) + " | " + or_dash(each.identity.host) + " | " +
-           or_dash(needs) + " | " + or_dash(loops ? std::to_string(loops) : "") + " |\n";
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", ++number, each.identity.name,
+                       or_dash(each.identity.info), or_dash(each.identity.host), or_dash(needs),
+                       or_dash(loops ? std::to_string(loops) : ""));
   }
   return out;
 }
@@ -44,7 +46,7 @@ std::string device_table(const std::vector<Known>& devices) {
 std::string answer_table(const std::vector<Known>& devices) {
   std::string head = "| row |", rule = "|---|";
   for (std::size_t i = 1; i <= devices.size(); ++i) {
-    head += " " + std::to_string(i) + " |";
+    head += fmt::format(" {} |", i);
     rule += "---|";
   }
   std::string out = head + "\n" + rule + "\n";
@@ -52,7 +54,7 @@ std::string answer_table(const std::vector<Known>& devices) {
     out += "| `" + std::string(row) + "` |";
     for (const Known& each : devices) {
       const std::uint32_t value = each.answers.find(row).value_or(0);
-      out += value == 0 ? " - |" : value == 1 ? " yes |" : " " + std::to_string(value) + " |";
+      out += value == 0 ? " - |" : value == 1 ? " yes |" : fmt::format(" {} |", value);
     }
     out += "\n";
   }

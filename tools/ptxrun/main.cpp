@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <new>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/interpreter.hpp"
 #include "ptx2spv/probe.hpp"
 #include "ptx2spv/sanitize.hpp"
@@ -291,10 +293,10 @@ Exit compare_results(const Manifest& manifest, const RunResult& vulkan, const Ru
   for (std::size_t k = 0; k < manifest.outputs.size(); ++k) {
     const OutputSpec& output = manifest.outputs[k];
     const Bytes &ours = vulkan.outputs[k], &theirs = cuda.outputs[k];
-    std::string text = "equal, " + std::to_string(ours.size()) + " bytes";
+    std::string text = fmt::format("equal, {} bytes", ours.size());
     if (ours.size() != theirs.size()) {
       exit = Exit::mismatch;
-      text = std::to_string(ours.size()) + " bytes, cuda " + std::to_string(theirs.size());
+      text = fmt::format("{} bytes, cuda {}", ours.size(), theirs.size());
     } else if (ours != theirs) {
       const bool whole = ours.size() % element_type(output.dtype).bytes == 0;
       const ElementShape shape =

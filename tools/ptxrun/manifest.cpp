@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/limits.hpp"
 #include "tools/common/npy.hpp"
 #include "tools/ptxrun/manifest_parser.hpp"
@@ -29,8 +31,8 @@ void Parser::account(const Reader& reader, std::uint64_t& total, std::uint64_t b
       std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE));
   total += bytes;
   if (total > memory)
-    reader.error("brings the manifest to " + std::to_string(total) +
-                 " bytes, more than this machine's memory of " + std::to_string(memory));
+    reader.error(fmt::format(
+        "brings the manifest to {} bytes, more than this machine's memory of {}", total, memory));
 }
 
 void Parser::modules(const Reader& reader) {
@@ -163,7 +165,7 @@ void Parser::surface(const std::string& name, const Reader& reader) {
   spec.bytes = spec.desc.texel_bytes();
   for (std::uint64_t count : elements) {
     if (spec.bytes > kMostBytes / count) {
-      reader.error("is larger than " + std::to_string(kMostBytes) + " bytes");
+      reader.error(fmt::format("is larger than {} bytes", kMostBytes));
       spec.bytes = 0;
       break;
     }
@@ -172,7 +174,7 @@ void Parser::surface(const std::string& name, const Reader& reader) {
   account(reader, total_, spec.bytes);
   const std::uint32_t longest = std::max({spec.desc.width, spec.desc.height, spec.desc.depth});
   if (spec.desc.levels > 1 && (longest >> (spec.desc.levels - 1)) == 0)
-    reader.error("has no room for " + std::to_string(spec.desc.levels) + " levels");
+    reader.error(fmt::format("has no room for {} levels", spec.desc.levels));
   if (const auto field = reader.find("backing")) {
     if (const auto text = field->string()) {
       if (*text == "linear") {
@@ -188,8 +190,7 @@ void Parser::surface(const std::string& name, const Reader& reader) {
     if (field->json().kind == Json::Kind::array) {
       const std::size_t count = field->json().items.size();
       if (count > spec.desc.levels)
-        field->error("has " + std::to_string(count) + " levels, the surface " +
-                     std::to_string(spec.desc.levels));
+        field->error(fmt::format("has {} levels, the surface {}", count, spec.desc.levels));
       for (std::size_t k = 0; k < count; ++k) {
         Init& place = k ? spec.level_inits.emplace_back() : spec.init;
         init(field->item(k), place, true);
@@ -212,8 +213,8 @@ void Parser::buffer(const std::string& name, const Reader& reader) {
   if (const auto field = reader.find("init")) {
     init(*field, spec.init, false);
     if (spec.init.kind == Init::Kind::handles && spec.init.handles.size() * 8 > spec.bytes)
-      field->error("has " + std::to_string(spec.init.handles.size()) +
-                   " handles of 8 bytes, the buffer " + std::to_string(spec.bytes) + " bytes");
+      field->error(fmt::format("has {} handles of 8 bytes, the buffer {} bytes",
+                               spec.init.handles.size(), spec.bytes));
   }
   spec.init.where = reader.where();
   out_.buffers.push_back(std::move(spec));

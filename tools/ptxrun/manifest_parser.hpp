@@ -3,6 +3,8 @@
 
 #include <climits>
 
+#include <fmt/format.h>
+
 #include "tools/ptxrun/manifest.hpp"
 #include "tools/ptxrun/reader.hpp"
 
@@ -30,7 +32,7 @@ class Parser {
   }
   std::string use(const Reader& reader, std::string path, bool written) {
     if (path.size() >= PATH_MAX)
-      reader.error("has " + std::to_string(path.size()) + " bytes, more than a path may have");
+      reader.error(fmt::format("has {} bytes, more than a path may have", path.size()));
     out_.files.push_back({path, reader.where(), reader.place(), written});
     return path;
   }

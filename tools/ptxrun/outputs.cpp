@@ -47,7 +47,7 @@ class Finisher {
 void Finisher::write_array() {
   const ElementShape elements = shape();
   if (bytes_.size() % type_bytes(elements.type))
-    return fail(std::to_string(bytes_.size()) + " bytes are no whole number of " + elements.type);
+    return fail(fmt::format("{} bytes are no whole number of {}", bytes_.size(), elements.type));
   write(output_.npy, write_npy(npy_descr(elements.type),
                                desc_ ? npy_shape(*desc_, output_.level)
                                      : std::vector<std::uint64_t>{elements.width},

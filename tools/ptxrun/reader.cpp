@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/text.hpp"
 #include "tools/common/npy.hpp"
 
@@ -64,12 +66,11 @@ void Reader::error(const std::string& text) const {
 }
 
 std::string Reader::where() const {
-  return *file_ + ":" + std::to_string(json_->line) +
-         ": error: " + (pointer_.empty() ? "/" : pointer_) + ": ";
+  return fmt::format("{}:{}: error: {}: ", *file_, json_->line, pointer_.empty() ? "/" : pointer_);
 }
 
 std::string Reader::place() const {
-  return (pointer_.empty() ? "/" : pointer_) + " (line " + std::to_string(json_->line) + ")";
+  return fmt::format("{} (line {})", pointer_.empty() ? "/" : pointer_, json_->line);
 }
 
 bool Reader::is_object() const {
@@ -96,7 +97,7 @@ void Reader::only(std::initializer_list<const char*> names) const {
 }
 
 Reader Reader::item(std::size_t index) const {
-  return Reader(*file_, json_->items[index], pointer_ + "/" + std::to_string(index), *errors_);
+  return Reader(*file_, json_->items[index], fmt::format("{}/{}", pointer_, index), *errors_);
 }
 
 Reader Reader::member(const std::string& name, const Json& json) const {
@@ -152,7 +153,7 @@ std::optional<std::uint64_t> Reader::integer(std::uint64_t low, std::uint64_t hi
     return std::nullopt;
   }
   if (negative || value < low || value > high) {
-    error("has to be from " + std::to_string(low) + " to " + std::to_string(high));
+    error(fmt::format("has to be from {} to {}", low, high));
     return std::nullopt;
   }
   return value;

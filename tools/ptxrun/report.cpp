@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/probe.hpp"
 #include "tools/common/json.hpp"
 #include "tools/ptxrun/driver_manifests.hpp"
@@ -16,10 +18,7 @@ std::string number(double value) {
   return buffer;
 }
 
-std::string triple(const Dim3& dim) {
-  return "[" + std::to_string(dim.x) + ", " + std::to_string(dim.y) + ", " + std::to_string(dim.z) +
-         "]";
-}
+std::string triple(const Dim3& dim) { return fmt::format("[{}, {}, {}]", dim.x, dim.y, dim.z); }
 
 }  // namespace
 
@@ -34,21 +33,21 @@ double median(std::vector<double> values) {
 
 std::string timing_json(const Manifest& manifest, const std::string& backend,
                         const RunResult& result) {
-  std::string out = "{\"backend\": " + json_quote(backend) +
-                    ", \"device\": " + json_quote(result.device) +
-                    ", \"setup_ms\": " + number(result.setup_ms) +
-                    ", \"upload_ms\": " + number(result.upload_ms) +
-                    ", \"launches_ms\": " + number(result.launch_ms) +
-                    ", \"download_ms\": " + number(result.download_ms) + ",\n \"launches\": [";
+  std::string out = fmt::format(
+      "{{\"backend\": {}, \"device\": {}, \"setup_ms\": {}, \"upload_ms\": {}, \"launches_ms\": "
+      "{}, "
+      "\"download_ms\": {},\n \"launches\": [",
+      json_quote(backend), json_quote(result.device), number(result.setup_ms),
+      number(result.upload_ms), number(result.launch_ms), number(result.download_ms));
   for (std::size_t k = 0; k < result.launches.size(); ++k) {
     const LaunchSpec& spec = manifest.launches[k];
     const LaunchTime& time = result.launches[k];
-    out += std::string(k ? "," : "") + "\n  {\"kernel\": " + json_quote(spec.kernel) +
-           ", \"grid\": " + triple(spec.grid) + ", \"block\": " + triple(spec.block) +
-           ", \"repeat\": " + std::to_string(spec.repeat) + ", \"device_ms\": " +
-           (time.device_ms.empty() ? "null" : number(median(time.device_ms))) +
-           ", \"wall_ms\": " + (time.wall_ms.empty() ? "null" : number(median(time.wall_ms))) +
-           ", \"prepare_ms\": " + number(time.prepare_ms) + "}";
+    out += fmt::format(
+        "{}\n  {{\"kernel\": {}, \"grid\": {}, \"block\": {}, \"repeat\": {}, \"device_ms\": {}, "
+        "\"wall_ms\": {}, \"prepare_ms\": {}}}",
+        k ? "," : "", json_quote(spec.kernel), triple(spec.grid), triple(spec.block), spec.repeat,
+        time.device_ms.empty() ? "null" : number(median(time.device_ms)),
+        time.wall_ms.empty() ? "null" : number(median(time.wall_ms)), number(time.prepare_ms));
   }
   return out + "]}\n";
 }
@@ -66,17 +65,16 @@ Exit list_all_devices(bool json) {
   for (const DeviceInfo& info : *devices) {
     usable |= info.usable;
     if (json) {
-      out += std::string(out.empty() ? "[" : ",\n ") + "{\"index\": " + std::to_string(info.index) +
-             ", \"name\": " + json_quote(info.name) + ", \"driver\": " + json_quote(info.driver) +
-             ", \"kind\": " + json_quote(to_string(info.kind)) +
-             ", \"uuid\": " + json_quote(info.uuid_text()) +
-             ", \"profile\": " + json_quote(info.profile.name) +
-             ", \"memory_bytes\": " + std::to_string(info.memory_bytes) +
-             ", \"usable\": " + (info.usable ? "true" : "false") +
-             ", \"reason\": " + json_quote(info.rejection) + "}";
+      out += fmt::format(
+          "{}{{\"index\": {}, \"name\": {}, \"driver\": {}, \"kind\": {}, \"uuid\": {}, "
+          "\"profile\": {}, \"memory_bytes\": {}, \"usable\": {}, \"reason\": {}}}",
+          out.empty() ? "[" : ",\n ", info.index, json_quote(info.name), json_quote(info.driver),
+          json_quote(to_string(info.kind)), json_quote(info.uuid_text()),
+          json_quote(info.profile.name), info.memory_bytes, info.usable,
+          json_quote(info.rejection));
     } else {
-      out += std::to_string(info.index) + "  " + info.name + " (" + to_string(info.kind) + ", " +
-             info.driver + ")\n   uuid " + info.uuid_text() + "\n";
+      out += fmt::format("{}  {} ({}, {})\n   uuid {}\n", info.index, info.name,
+                         to_string(info.kind), info.driver, info.uuid_text());
       if (!info.rejection.empty())
         out += (info.usable ? "   passed over: " : "   not usable: ") + info.rejection + "\n";
     }

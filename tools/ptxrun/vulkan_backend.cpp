@@ -1,5 +1,8 @@
 // Runs a manifest on the project's own runtime.
 #include "tools/ptxrun/backend.hpp"
+
+#include <fmt/format.h>
+
 #include "tools/ptxrun/check.hpp"
 #include "tools/ptxrun/contents.hpp"
 #include "tools/ptxrun/crash.hpp"
@@ -189,7 +192,7 @@ bool Runner::make_resources() {
       }
       const double start = now_ms();
       if (!check(arrays_.back().upload(bytes, level), spec.init.where)) return false;
-      span("upload " + spec.name, "copy", start, std::to_string(bytes.size()) + " bytes");
+      span("upload " + spec.name, "copy", start, fmt::format("{} bytes", bytes.size()));
     }
   }
   for (const BufferSpec& spec : manifest_.buffers) {
@@ -217,7 +220,7 @@ bool Runner::make_resources() {
     if (!fill(spec.init, nullptr, bytes)) return false;
     const double start = now_ms();
     if (!check(buffers_[k].upload(0, bytes), spec.init.where)) return false;
-    span("upload " + spec.name, "copy", start, std::to_string(bytes.size()) + " bytes");
+    span("upload " + spec.name, "copy", start, fmt::format("{} bytes", bytes.size()));
   }
   for (const GlobalSpec& spec : manifest_.globals) {
     const auto size = module_->global_size(spec.name);
@@ -294,7 +297,7 @@ bool Runner::read_outputs() {
       bytes.resize(*size);
       if (!check(module_->get_global(output.name, bytes), output.where)) return false;
     }
-    span("download " + output.name, "copy", start, std::to_string(bytes.size()) + " bytes");
+    span("download " + output.name, "copy", start, fmt::format("{} bytes", bytes.size()));
   }
   return true;
 }
@@ -317,7 +320,7 @@ void Runner::run_all() {
   if (result_.exit == Exit::good && options_.validate && device_->validation_messages()) {
     result_.exit = Exit::mismatch;
     result_.error =
-        std::to_string(device_->validation_messages()) + " messages of the validation layer";
+        fmt::format("{} messages of the validation layer", device_->validation_messages());
   }
 }
 

@@ -114,7 +114,7 @@ CUresult find_devices(Devices& list, AddSelected add_selected) {
   // list_devices gives a reason to every device but the one that it would choose; `usable` says
   // what the device itself can do.
   for (const DeviceInfo& info : *found)
-    if (info.usable) add(list, info, "index:" + std::to_string(info.index));
+    if (info.usable) add(list, info, fmt::format("index:{}", info.index));
   if (list.all.empty()) {
     for (const DeviceInfo& info : *found) say(info.name + " cannot be used: " + info.rejection);
     return eNoDevice;

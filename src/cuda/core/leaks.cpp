@@ -25,7 +25,7 @@ void say_leak(const std::string& what, std::string_view calls) {
 std::string extent_of(const CUDA_ARRAY3D_DESCRIPTOR& desc) {
   std::string text = std::to_string(desc.Width);
   for (const std::size_t each : {desc.Height, desc.Depth})
-    if (each) text += " x " + std::to_string(each);
+    if (each) text += fmt::format(" x {}", each);
   return text;
 }
 
