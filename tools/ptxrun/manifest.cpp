@@ -17,13 +17,6 @@ constexpr std::uint64_t kMostElements = std::uint64_t(1) << 31;
 constexpr const char* kScalars[] = {"u8",  "s8",  "u16", "s16", "f16", "u32",
                                     "s32", "f32", "u64", "s64", "f64"};
 
-template <class Spec>
-std::optional<std::uint32_t> index_of(const std::vector<Spec>& list, const std::string& name) {
-  for (std::size_t k = 0; k < list.size(); ++k)
-    if (list[k].name == name) return std::uint32_t(k);
-  return std::nullopt;
-}
-
 }  // namespace
 
 void Parser::account(const Reader& reader, std::uint64_t& total, std::uint64_t bytes) {
@@ -220,38 +213,6 @@ void Parser::buffer(const std::string& name, const Reader& reader) {
   out_.buffers.push_back(std::move(spec));
 }
 
-std::optional<std::uint32_t> Parser::sampler_named(const Reader& reader) {
-  const auto name = reader.string();
-  if (!name) return std::nullopt;
-  const auto index = index_of(out_.samplers, *name);
-  if (!index) reader.error("there is no sampler \"" + *name + "\"");
-  return index;
-}
-
-std::optional<std::uint32_t> Parser::surface_named(const Reader& reader) {
-  const auto name = reader.string();
-  if (!name) return std::nullopt;
-  const auto index = index_of(out_.surfaces, *name);
-  if (!index) reader.error("there is no surface \"" + *name + "\"");
-  return index;
-}
-
-std::optional<std::uint32_t> Parser::buffer_named(const Reader& reader) {
-  const auto name = reader.string();
-  if (!name) return std::nullopt;
-  const auto index = index_of(out_.buffers, *name);
-  if (!index) reader.error("there is no buffer \"" + *name + "\"");
-  return index;
-}
-
-std::optional<std::uint32_t> Parser::texture_named(const Reader& reader) {
-  const auto name = reader.string();
-  if (!name) return std::nullopt;
-  const auto index = index_of(out_.textures, *name);
-  if (!index) reader.error("there is no texture \"" + *name + "\"");
-  return index;
-}
-
 void Parser::dimensions(const Reader& reader, Dim3& dim, std::array<std::uint32_t, 3> limits) {
   std::uint32_t* places[] = {&dim.x, &dim.y, &dim.z};
   if (reader.json().kind != Json::Kind::array) {
@@ -268,7 +229,7 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
   if (!reader.is_object()) return false;
   if (const auto field = reader.find("surface")) {
     reader.only({"surface", "level"});
-    const auto index = surface_named(*field);
+    const auto index = named(out_.surfaces, "surface", *field);
     arg.kind = ArgSpec::Kind::surface;
     arg.index = index.value_or(0);
     if (const auto level = reader.find("level"); level && index)
@@ -278,21 +239,21 @@ bool Parser::arg(const Reader& reader, ArgSpec& arg) {
   }
   if (const auto field = reader.find("texture")) {
     reader.only({"texture"});
-    const auto index = texture_named(*field);
+    const auto index = named(out_.textures, "texture", *field);
     arg.kind = ArgSpec::Kind::texture;
     arg.index = index.value_or(0);
     return index.has_value();
   }
   if (const auto field = reader.find("sampler")) {
     reader.only({"sampler"});
-    const auto index = sampler_named(*field);
+    const auto index = named(out_.samplers, "sampler", *field);
     arg.kind = ArgSpec::Kind::sampler;
     arg.index = index.value_or(0);
     return index.has_value();
   }
   if (const auto field = reader.find("buffer")) {
     reader.only({"buffer", "offset"});
-    const auto index = buffer_named(*field);
+    const auto index = named(out_.buffers, "buffer", *field);
     arg.kind = ArgSpec::Kind::buffer;
     arg.index = index.value_or(0);
     if (const auto offset = reader.find("offset"); offset && index)
@@ -355,15 +316,15 @@ void Parser::launch(const Reader& reader) {
   }
   if (const auto field = reader.find("surfrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
-      if (const auto index = surface_named(field->member(name, json)))
+      if (const auto index = named(out_.surfaces, "surface", field->member(name, json)))
         spec.surfrefs.emplace_back(name, *index);
   if (const auto field = reader.find("texrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
-      if (const auto index = texture_named(field->member(name, json)))
+      if (const auto index = named(out_.textures, "texture", field->member(name, json)))
         spec.texrefs.emplace_back(name, *index);
   if (const auto field = reader.find("samplerrefs"); field && field->is_object())
     for (const auto& [name, json] : field->json().members)
-      if (const auto index = sampler_named(field->member(name, json)))
+      if (const auto index = named(out_.samplers, "sampler", field->member(name, json)))
         spec.samplerrefs.emplace_back(name, *index);
   out_.launches.push_back(std::move(spec));
 }
@@ -404,11 +365,11 @@ void Parser::output(const Reader& reader) {
     ++kinds;
     spec.name = field->json().text;
     if (*kind == 's') {
-      const auto index = surface_named(*field);
+      const auto index = named(out_.surfaces, "surface", *field);
       good = index.has_value();
       spec.index = index.value_or(0);
     } else if (*kind == 'b') {
-      const auto index = buffer_named(*field);
+      const auto index = named(out_.buffers, "buffer", *field);
       good = index.has_value();
       spec.index = index.value_or(0);
       spec.kind = OutputSpec::Kind::buffer;

@@ -12,6 +12,13 @@ namespace ptx2spv::tools {
 
 inline constexpr std::uint64_t kMostBytes = std::uint64_t(1) << 38;
 
+template <class Spec>
+std::optional<std::uint32_t> index_of(const std::vector<Spec>& list, const std::string& name) {
+  for (std::size_t k = 0; k < list.size(); ++k)
+    if (list[k].name == name) return std::uint32_t(k);
+  return std::nullopt;
+}
+
 class Parser {
  public:
   Parser(const std::string& file, const std::string& output_folder, Manifest& manifest)
@@ -51,10 +58,15 @@ class Parser {
   void init(const Reader& reader, Init& init, bool surface);
   bool arg(const Reader& reader, ArgSpec& arg);
   void dimensions(const Reader& reader, Dim3& dim, std::array<std::uint32_t, 3> limits);
-  std::optional<std::uint32_t> surface_named(const Reader& reader);
-  std::optional<std::uint32_t> buffer_named(const Reader& reader);
-  std::optional<std::uint32_t> texture_named(const Reader& reader);
-  std::optional<std::uint32_t> sampler_named(const Reader& reader);
+  template <class Spec>
+  std::optional<std::uint32_t> named(const std::vector<Spec>& list, const char* what,
+                                     const Reader& reader) {
+    const auto name = reader.string();
+    if (!name) return std::nullopt;
+    const auto index = index_of(list, *name);
+    if (!index) reader.error(fmt::format("there is no {} \"{}\"", what, *name));
+    return index;
+  }
   /// Adds to a sum that this machine's memory has to hold.
   static void account(const Reader& reader, std::uint64_t& total, std::uint64_t bytes);
 

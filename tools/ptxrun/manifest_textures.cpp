@@ -103,7 +103,7 @@ void Parser::texture(const std::string& name, const Reader& reader) {
   if (over_memory) {
     texture_memory(reader, *reader.find("buffer"), spec);
   } else if (const auto field = reader.need("resource")) {
-    const auto index = surface_named(*field);
+    const auto index = named(out_.surfaces, "surface", *field);
     if (index) spec.surface = *index;
     if (const auto level = reader.find("level"); level && index)
       if (const auto value = level->integer(0, out_.surfaces[*index].desc.levels - 1))
