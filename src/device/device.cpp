@@ -287,6 +287,21 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
   return {};
 }
 
+namespace {
+
+/// What the device can do, as its driver answers and the options allow.
+Status settle_profile(DeviceState& state, const DeviceOptions& options) {
+  if (Status status = calibrate(state.traits, state.info, options, state.info.profile); !status)
+    return status;
+  state.profile = state.info.profile;
+  state.options = options;
+  state.push_words =
+      std::min(state.traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
+  return restrict_profile(state.profile, options, state.info.name);
+}
+
+}  // namespace
+
 Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreateInfo* created,
                             const DeviceOptions& options) {
   auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
@@ -321,16 +336,9 @@ Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreate
   state->traits.cube_arrays = has.features.features.imageCubeArray;
   state->traits.anisotropy = has.features.features.samplerAnisotropy;
   state->traits.cubes_with_seams = has.cubes_with_seams.nonSeamlessCubeMap;
-  if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
-    return status.error();
   state->queue.lock_outside = external.lock_queue;
   state->queue.unlock_outside = external.unlock_queue;
-  state->profile = state->info.profile;
-  state->options = options;
-  state->push_words =
-      std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
-  if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
-    return status.error();
+  if (Status status = settle_profile(*state, options); !status) return status.error();
   if (created) {
     FeatureChain needs;
     query_needs(*state->instance, state->physical, needs);
@@ -368,14 +376,7 @@ Result<Device> Device::open(const DeviceOptions& options) {
   state->physical = candidate.physical;
   state->traits = candidate.traits;
   state->info = candidate.info;
-  if (Status status = calibrate(state->traits, state->info, options, state->info.profile); !status)
-    return status.error();
-  state->profile = state->info.profile;
-  state->options = options;
-  state->push_words =
-      std::min(state->traits.properties.limits.maxPushConstantsSize / 4, abi::kMostPushWords);
-  if (Status status = restrict_profile(state->profile, options, state->info.name); !status)
-    return status.error();
+  if (Status status = settle_profile(*state, options); !status) return status.error();
   if (Status status = open_device(*state); !status) return status.error();
   return Device(std::move(state));
 }

@@ -101,59 +101,50 @@ Status write_references(KernelState& kernel, const Args& args, std::vector<std::
     if (offset + 8u > bytes.size()) bytes.resize(offset + 8u);
     std::memcpy(bytes.data() + offset, &handle, 8);
   };
-  for (const auto& [name, surface] : args.surfrefs)
-    if (!module.has_surfref(name))
-      return make_error(ErrorCode::not_found,
-                        fmt::format("{} has no .surfref '{}'", module.file, name));
-  for (const auto& [name, texture] : args.texrefs)
-    if (!module.has_texref(name, false))
-      return make_error(ErrorCode::not_found,
-                        fmt::format("{} has no .texref '{}'", module.file, name));
-  for (const auto& [name, sampler] : args.samplerrefs)
-    if (!module.has_texref(name, true))
-      return make_error(ErrorCode::not_found,
-                        fmt::format("{} has no .samplerref '{}'", module.file, name));
+  const auto missing = [&](const auto& given, const char* type, auto&& has) -> Status {
+    for (const auto& [name, object] : given)
+      if (!has(name))
+        return make_error(ErrorCode::not_found,
+                          fmt::format("{} has no {} '{}'", module.file, type, name));
+    return {};
+  };
+  const auto texref = [&](bool sampler) {
+    return [&module, sampler](const auto& name) { return module.has_texref(name, sampler); };
+  };
+  Status status = missing(args.surfrefs, ".surfref",
+                          [&](const auto& name) { return module.has_surfref(name); });
+  if (status) status = missing(args.texrefs, ".texref", texref(false));
+  if (status) status = missing(args.samplerrefs, ".samplerref", texref(true));
+  if (!status) return status;
   std::lock_guard lock(module.mutex);
-  for (const RefInfo& ref : info.surfrefs) {
-    auto given = std::find_if(args.surfrefs.begin(), args.surfrefs.end(),
-                              [&](const auto& each) { return each.first == ref.name; });
-    if (given != args.surfrefs.end()) {
-      if (given->second->array->device != module.device) return foreign(kernel, ref.name);
-      put(ref.offset, given->second->handle);
-      keep.push_back(given->second);
-      continue;
+  const auto write = [&](const auto& refs, const auto& given, const auto& bound, auto&& device_of,
+                         auto&& handle_of) -> Status {
+    for (const RefInfo& ref : refs) {
+      const auto own = std::find_if(given.begin(), given.end(),
+                                    [&](const auto& each) { return each.first == ref.name; });
+      if (own != given.end()) {
+        if (device_of(*own->second) != module.device) return foreign(kernel, ref.name);
+        put(ref.offset, own->second->handle);
+        keep.push_back(own->second);
+        continue;
+      }
+      if (auto set = bound.find(ref.name); set != bound.end()) keep.push_back(set->second);
+      put(ref.offset, handle_of(ref.name));
     }
-    if (auto bound = module.surfaces.find(ref.name); bound != module.surfaces.end())
-      keep.push_back(bound->second);
-    put(ref.offset, module.surfref_handle(ref.name));
-  }
-  for (const RefInfo& ref : info.texrefs) {
-    auto given = std::find_if(args.texrefs.begin(), args.texrefs.end(),
-                              [&](const auto& each) { return each.first == ref.name; });
-    if (given != args.texrefs.end()) {
-      if (given->second->device != module.device) return foreign(kernel, ref.name);
-      put(ref.offset, given->second->handle);
-      keep.push_back(given->second);
-    } else {
-      if (auto bound = module.textures.find(ref.name); bound != module.textures.end())
-        keep.push_back(bound->second);
-      put(ref.offset, module.texref_handle(ref.name));
-    }
-  }
-  for (const RefInfo& ref : info.samplerrefs) {
-    auto given = std::find_if(args.samplerrefs.begin(), args.samplerrefs.end(),
-                              [&](const auto& each) { return each.first == ref.name; });
-    if (given != args.samplerrefs.end()) {
-      if (given->second->device != module.device) return foreign(kernel, ref.name);
-      put(ref.offset, given->second->handle);
-      keep.push_back(given->second);
-    } else {
-      if (auto bound = module.samplers.find(ref.name); bound != module.samplers.end())
-        keep.push_back(bound->second);
-      put(ref.offset, module.samplerref_handle(ref.name));
-    }
-  }
-  return {};
+    return {};
+  };
+  const auto device_of = [](const auto& object) { return object.device; };
+  status = write(
+      info.surfrefs, args.surfrefs, module.surfaces,
+      [](const SurfaceState& surface) { return surface.array->device; },
+      [&](const auto& name) { return module.surfref_handle(name); });
+  if (status)
+    status = write(info.texrefs, args.texrefs, module.textures, device_of,
+                   [&](const auto& name) { return module.texref_handle(name); });
+  if (status)
+    status = write(info.samplerrefs, args.samplerrefs, module.samplers, device_of,
+                   [&](const auto& name) { return module.samplerref_handle(name); });
+  return status;
 }
 
 }  // namespace ptx2spv::runtime

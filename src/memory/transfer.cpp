@@ -56,11 +56,6 @@ std::vector<VkBufferCopy> copies_of(const Rows& rows, const Piece& piece, std::u
   return copies;
 }
 
-const std::byte* host_row(const Rows& rows, const std::byte* host, std::uint64_t slice,
-                          std::uint64_t row) {
-  return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
-}
-
 Status wait_for_all(MemoryDevice& device) { return device.queue.wait(device.queue.submitted()); }
 
 bool dense(const Rows& rows) {
@@ -70,72 +65,68 @@ bool dense(const Rows& rows) {
                                rows.host_slice_pitch == rows.slice_pitch));
 }
 
-}  // namespace
-
-Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
-                   const std::byte* host) {
-  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
-  if (mapped) {
-    if (Status status = wait_for_all(device); !status) return status;
-    if (dense(rows)) {
-      std::memcpy(mapped + rows.offset, host, rows.row_bytes * rows.rows * rows.slices);
-      return {};
-    }
-    for (std::uint64_t slice = 0; slice < rows.slices; ++slice)
-      for (std::uint64_t row = 0; row < rows.rows; ++row)
-        std::memcpy(mapped + rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
-                    host_row(rows, host, slice, row), rows.row_bytes);
-    return {};
-  }
-  std::uint64_t need = std::min(kChunkBytes, rows.row_bytes * rows.rows);
-  auto staging = device.heap.allocate(MemoryKind::visible, need);
-  if (!staging) return staging.error();
-  return for_each_piece(rows, [&](const Piece& piece) -> Status {
-    for (std::uint64_t row = 0; row < piece.rows; ++row)
-      std::memcpy(staging->mapped() + row * piece.bytes,
-                  host_row(rows, host, piece.slice, piece.row + row) + piece.column, piece.bytes);
-    auto copies = copies_of(rows, piece, staging->offset(), true);
-    return device.queue.run([&](VkCommandBuffer commands) {
-      device.vk.CmdCopyBuffer(commands, staging->buffer(), buffer,
-                              static_cast<std::uint32_t>(copies.size()), copies.data());
-    });
-  });
+/// Copies between the host's memory and what it has mapped: an upload where its own is const.
+template <class Byte>
+void move_bytes(Byte* outside, std::byte* inside, std::uint64_t bytes) {
+  if constexpr (std::is_const_v<Byte>)
+    std::memcpy(inside, outside, bytes);
+  else
+    std::memcpy(outside, inside, bytes);
 }
 
-Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* mapped,
-                     const Rows& rows, std::byte* host) {
+/// Copies rows between the host and the device's memory: an upload where the host's is const.
+template <class Byte>
+Status move_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+                 Byte* host) {
+  constexpr bool kUpload = std::is_const_v<Byte>;
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
-  auto host_at = [&](std::uint64_t slice, std::uint64_t row) {
+  const auto host_row = [&](std::uint64_t slice, std::uint64_t row) {
     return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
   };
   if (mapped) {
     if (Status status = wait_for_all(device); !status) return status;
     if (dense(rows)) {
-      std::memcpy(host, mapped + rows.offset, rows.row_bytes * rows.rows * rows.slices);
+      move_bytes(host, mapped + rows.offset, rows.row_bytes * rows.rows * rows.slices);
       return {};
     }
     for (std::uint64_t slice = 0; slice < rows.slices; ++slice)
       for (std::uint64_t row = 0; row < rows.rows; ++row)
-        std::memcpy(host_at(slice, row),
-                    mapped + rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
-                    rows.row_bytes);
+        move_bytes(host_row(slice, row),
+                   mapped + rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
+                   rows.row_bytes);
     return {};
   }
   std::uint64_t need = std::min(kChunkBytes, rows.row_bytes * rows.rows);
-  auto staging = device.heap.allocate(MemoryKind::readback, need);
+  auto staging = device.heap.allocate(kUpload ? MemoryKind::visible : MemoryKind::readback, need);
   if (!staging) return staging.error();
   return for_each_piece(rows, [&](const Piece& piece) -> Status {
-    auto copies = copies_of(rows, piece, staging->offset(), false);
+    const auto move_staged = [&] {
+      for (std::uint64_t row = 0; row < piece.rows; ++row)
+        move_bytes(host_row(piece.slice, piece.row + row) + piece.column,
+                   staging->mapped() + row * piece.bytes, piece.bytes);
+    };
+    if (kUpload) move_staged();
+    auto copies = copies_of(rows, piece, staging->offset(), kUpload);
     Status status = device.queue.run([&](VkCommandBuffer commands) {
-      device.vk.CmdCopyBuffer(commands, buffer, staging->buffer(),
+      device.vk.CmdCopyBuffer(commands, kUpload ? staging->buffer() : buffer,
+                              kUpload ? buffer : staging->buffer(),
                               static_cast<std::uint32_t>(copies.size()), copies.data());
     });
-    if (!status) return status;
-    for (std::uint64_t row = 0; row < piece.rows; ++row)
-      std::memcpy(host_at(piece.slice, piece.row + row) + piece.column,
-                  staging->mapped() + row * piece.bytes, piece.bytes);
-    return {};
+    if (status && !kUpload) move_staged();
+    return status;
   });
+}
+
+}  // namespace
+
+Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+                   const std::byte* host) {
+  return move_rows(device, buffer, mapped, rows, host);
+}
+
+Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* mapped,
+                     const Rows& rows, std::byte* host) {
+  return move_rows(device, buffer, const_cast<std::byte*>(mapped), rows, host);
 }
 
 Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
@@ -284,43 +275,45 @@ std::uint64_t staging_bytes(const ImageBox& box) {
   return std::min(box.row_bytes() * box.height * box.depth, std::max(kChunkBytes, box.row_bytes()));
 }
 
-}  // namespace
-
-Status upload_image(MemoryDevice& device, const ImageBox& box, const std::byte* host) {
-  auto staging = device.heap.allocate(MemoryKind::visible, staging_bytes(box));
-  if (!staging) return staging.error();
-  return for_each_part(
-      box, [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) {
-        for_each_run(box, z, count, y, rows,
-                     [&](std::uint64_t dense, std::uint64_t at, std::uint64_t bytes) {
-                       std::memcpy(staging->mapped() + dense, host + at, bytes);
-                     });
-        VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
-        return device.queue.run([&](VkCommandBuffer commands) {
-          device.vk.CmdCopyBufferToImage(commands, staging->buffer(), box.image,
-                                         VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
-        });
-      });
-}
-
-Status download_image(MemoryDevice& device, const ImageBox& box, std::byte* host) {
-  auto staging = device.heap.allocate(MemoryKind::readback, staging_bytes(box));
+/// An upload where the host's memory is const.
+template <class Byte>
+Status move_image(MemoryDevice& device, const ImageBox& box, Byte* host) {
+  constexpr bool kUpload = std::is_const_v<Byte>;
+  auto staging = device.heap.allocate(kUpload ? MemoryKind::visible : MemoryKind::readback,
+                                      staging_bytes(box));
   if (!staging) return staging.error();
   return for_each_part(
       box,
       [&](std::uint32_t z, std::uint32_t count, std::uint32_t y, std::uint32_t rows) -> Status {
+        const auto move_staged = [&] {
+          for_each_run(box, z, count, y, rows,
+                       [&](std::uint64_t dense, std::uint64_t at, std::uint64_t bytes) {
+                         move_bytes(host + at, staging->mapped() + dense, bytes);
+                       });
+        };
+        if (kUpload) move_staged();
         VkBufferImageCopy copy = dense_copy(box, staging->offset(), z, count, y, rows);
         Status status = device.queue.run([&](VkCommandBuffer commands) {
-          device.vk.CmdCopyImageToBuffer(commands, box.image, VK_IMAGE_LAYOUT_GENERAL,
-                                         staging->buffer(), 1, &copy);
+          if (kUpload)
+            device.vk.CmdCopyBufferToImage(commands, staging->buffer(), box.image,
+                                           VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+          else
+            device.vk.CmdCopyImageToBuffer(commands, box.image, VK_IMAGE_LAYOUT_GENERAL,
+                                           staging->buffer(), 1, &copy);
         });
-        if (!status) return status;
-        for_each_run(box, z, count, y, rows,
-                     [&](std::uint64_t dense, std::uint64_t at, std::uint64_t bytes) {
-                       std::memcpy(host + at, staging->mapped() + dense, bytes);
-                     });
-        return {};
+        if (status && !kUpload) move_staged();
+        return status;
       });
+}
+
+}  // namespace
+
+Status upload_image(MemoryDevice& device, const ImageBox& box, const std::byte* host) {
+  return move_image(device, box, host);
+}
+
+Status download_image(MemoryDevice& device, const ImageBox& box, std::byte* host) {
+  return move_image(device, box, host);
 }
 
 }  // namespace ptx2spv::runtime

@@ -304,16 +304,4 @@ Status Module::get_global(std::string_view name, std::span<std::byte> bytes,
   return download_rows(*state_->device, memory.buffer(), mapped_block(memory), *rows, bytes.data());
 }
 
-Status Module::bind_surface(std::string_view surfref, const Surface& surface) {
-  if (!state_->has_surfref(surfref))
-    return make_error(ErrorCode::not_found,
-                      fmt::format("{} has no .surfref '{}'", state_->file, surfref));
-  if (surface.state()->array->device != state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the surface for '{}' is of another device", surfref));
-  std::lock_guard lock(state_->mutex);
-  state_->surfaces[std::string(surfref)] = surface.state();
-  return {};
-}
-
 }  // namespace ptx2spv

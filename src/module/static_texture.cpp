@@ -2,7 +2,10 @@
 // then.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/abi.hpp"
+#include "src/array/array.hpp"
 #include "src/array/texture.hpp"
 #include "src/module/module.hpp"
 
@@ -114,28 +117,38 @@ namespace ptx2spv {
 
 using namespace runtime;
 
-Status Module::bind_texture(std::string_view texref, const Texture& texture) {
-  if (!state_->has_texref(texref, false))
+namespace {
+
+template <class Bound, class Object>
+Status bind_object(ModuleState& module, Bound& bound, bool known, const char* type,
+                   const char* what, std::string_view name,
+                   const std::shared_ptr<DeviceState>& device, const Object& object) {
+  if (!known)
     return make_error(ErrorCode::not_found,
-                      state_->file + " has no .texref '" + std::string(texref) + "'");
-  if (texture.state()->device != state_->device)
+                      fmt::format("{} has no {} '{}'", module.file, type, name));
+  if (device != module.device)
     return make_error(ErrorCode::invalid_argument,
-                      "the texture for '" + std::string(texref) + "' is of another device");
-  std::lock_guard lock(state_->mutex);
-  state_->textures[std::string(texref)] = texture.state();
+                      fmt::format("the {} for '{}' is of another device", what, name));
+  std::lock_guard lock(module.mutex);
+  bound[std::string(name)] = object;
   return {};
 }
 
+}  // namespace
+
+Status Module::bind_texture(std::string_view texref, const Texture& texture) {
+  return bind_object(*state_, state_->textures, state_->has_texref(texref, false), ".texref",
+                     "texture", texref, texture.state()->device, texture.state());
+}
+
 Status Module::bind_sampler(std::string_view samplerref, const Sampler& sampler) {
-  if (!state_->has_texref(samplerref, true))
-    return make_error(ErrorCode::not_found,
-                      state_->file + " has no .samplerref '" + std::string(samplerref) + "'");
-  if (sampler.state()->device != state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the sampler for '" + std::string(samplerref) + "' is of another device");
-  std::lock_guard lock(state_->mutex);
-  state_->samplers[std::string(samplerref)] = sampler.state();
-  return {};
+  return bind_object(*state_, state_->samplers, state_->has_texref(samplerref, true), ".samplerref",
+                     "sampler", samplerref, sampler.state()->device, sampler.state());
+}
+
+Status Module::bind_surface(std::string_view surfref, const Surface& surface) {
+  return bind_object(*state_, state_->surfaces, state_->has_surfref(surfref), ".surfref", "surface",
+                     surfref, surface.state()->array->device, surface.state());
 }
 
 }  // namespace ptx2spv

@@ -55,54 +55,53 @@ Status copy_region(StreamState& stream, const Buffer& buffer, std::uint64_t offs
                          {array.state(), buffer.state()}, {});
 }
 
+/// A region and memory of the host's: an upload where that is const.
+template <class Byte>
+Status move_region(StreamState& stream, const Array& array, const ArrayRegion& region,
+                   std::span<Byte> bytes) {
+  constexpr bool kUpload = std::is_const_v<Byte>;
+  const ArrayState& state = *array.state();
+  if (Status status = same_device(state, &stream.device); !status) return status;
+  std::shared_lock residency(stream.device.residency);
+  auto box = resolve(state, region);
+  if (!box) return box.error();
+  if (Status status = host_span(*box, bytes.size()); !status) return status;
+  if (!reached_by_commands(state)) {
+    if constexpr (kUpload)
+      return write_box(state, *box, bytes.data());
+    else
+      return read_box(state, *box, bytes.data());
+  }
+  auto dense = stage(state, *box, kUpload ? MemoryKind::visible : MemoryKind::readback);
+  if (!dense) return dense.error();
+  const auto move = [bytes, box = *box, raw = dense->memory.get()] {
+    each_row(box, [&](std::uint64_t staged, std::uint64_t host) {
+      if constexpr (kUpload)
+        std::memcpy(raw->mapped() + staged, bytes.data() + host, box.rows.row_bytes);
+      else
+        std::memcpy(bytes.data() + host, raw->mapped() + staged, box.rows.row_bytes);
+    });
+  };
+  if (kUpload) move();
+  std::lock_guard lock(stream.mutex);
+  return stream.transfer(
+      bytes.size(),
+      [&](VkCommandBuffer commands) {
+        record_box(commands, state, dense->box, dense->memory->buffer(), dense->memory->offset(),
+                   kUpload);
+      },
+      {dense->memory, array.state()}, kUpload ? std::function<void()>() : move);
+}
+
 }  // namespace
 
 Status Stream::upload(const Array& array, const ArrayRegion& region,
                       std::span<const std::byte> bytes) {
-  const ArrayState& to = *array.state();
-  if (Status status = same_device(to, &state_->device); !status) return status;
-  std::shared_lock residency(state_->device.residency);
-  auto box = resolve(to, region);
-  if (!box) return box.error();
-  if (Status status = host_span(*box, bytes.size()); !status) return status;
-  if (!reached_by_commands(to)) return write_box(to, *box, bytes.data());
-  auto dense = stage(to, *box, MemoryKind::visible);
-  if (!dense) return dense.error();
-  each_row(*box, [&](std::uint64_t staged, std::uint64_t host) {
-    std::memcpy(dense->memory->mapped() + staged, bytes.data() + host, box->rows.row_bytes);
-  });
-  std::lock_guard lock(state_->mutex);
-  return state_->transfer(bytes.size(),
-                          [&](VkCommandBuffer commands) {
-                            record_box(commands, to, dense->box, dense->memory->buffer(),
-                                       dense->memory->offset(), true);
-                          },
-                          {dense->memory, array.state()}, {});
+  return move_region(*state_, array, region, bytes);
 }
 
 Status Stream::download(const Array& array, const ArrayRegion& region, std::span<std::byte> bytes) {
-  const ArrayState& from = *array.state();
-  if (Status status = same_device(from, &state_->device); !status) return status;
-  std::shared_lock residency(state_->device.residency);
-  auto box = resolve(from, region);
-  if (!box) return box.error();
-  if (Status status = host_span(*box, bytes.size()); !status) return status;
-  if (!reached_by_commands(from)) return read_box(from, *box, bytes.data());
-  auto dense = stage(from, *box, MemoryKind::readback);
-  if (!dense) return dense.error();
-  std::lock_guard lock(state_->mutex);
-  return state_->transfer(
-      bytes.size(),
-      [&](VkCommandBuffer commands) {
-        record_box(commands, from, dense->box, dense->memory->buffer(), dense->memory->offset(),
-                   false);
-      },
-      {dense->memory, array.state()},
-      [bytes, box = *box, raw = dense->memory.get()] {
-        each_row(box, [&](std::uint64_t staged, std::uint64_t host) {
-          std::memcpy(bytes.data() + host, raw->mapped() + staged, box.rows.row_bytes);
-        });
-      });
+  return move_region(*state_, array, region, bytes);
 }
 
 Status Stream::copy(const Buffer& from, std::uint64_t offset, const Array& to,

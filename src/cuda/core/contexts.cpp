@@ -79,8 +79,8 @@ CUresult destroy_context(ContextObject& object) {
   const CUresult last = synchronize(*context);
   const auto mine = [&](const auto& each) { return each.context == context.get(); };
   Tables& all = tables();
-  all.textures.remove_of(context.get());
-  all.surfaces.remove_of(context.get());
+  all.textures.take_if(mine);
+  all.surfaces.take_if(mine);
   all.events.take_if(mine);
   all.streams.take_if(mine);
   forget_context(*context);

@@ -410,35 +410,11 @@ CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
   return collect(context);
 }
 
-CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& c) {
-  CUDA_MEMCPY3D_PEER p{};
-  p.srcXInBytes = c.srcXInBytes;
-  p.srcY = c.srcY;
-  p.srcZ = c.srcZ;
-  p.srcLOD = c.srcLOD;
-  p.srcMemoryType = c.srcMemoryType;
-  p.srcHost = c.srcHost;
-  p.srcDevice = c.srcDevice;
-  p.srcArray = c.srcArray;
-  p.srcPitch = c.srcPitch;
-  p.srcHeight = c.srcHeight;
-  p.dstXInBytes = c.dstXInBytes;
-  p.dstY = c.dstY;
-  p.dstZ = c.dstZ;
-  p.dstLOD = c.dstLOD;
-  p.dstMemoryType = c.dstMemoryType;
-  p.dstHost = c.dstHost;
-  p.dstDevice = c.dstDevice;
-  p.dstArray = c.dstArray;
-  p.dstPitch = c.dstPitch;
-  p.dstHeight = c.dstHeight;
-  p.WidthInBytes = c.WidthInBytes;
-  p.Height = c.Height;
-  p.Depth = c.Depth;
-  return p;
-}
+namespace {
 
-CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) {
+/// What copies of two and of three dimensions have.
+template <class From>
+CUDA_MEMCPY3D_PEER flat_copy(const From& c) {
   CUDA_MEMCPY3D_PEER p{};
   p.srcXInBytes = c.srcXInBytes;
   p.srcY = c.srcY;
@@ -459,6 +435,22 @@ CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) {
   p.Depth = 1;
   return p;
 }
+
+}  // namespace
+
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& c) {
+  CUDA_MEMCPY3D_PEER p = flat_copy(c);
+  p.srcZ = c.srcZ;
+  p.srcLOD = c.srcLOD;
+  p.srcHeight = c.srcHeight;
+  p.dstZ = c.dstZ;
+  p.dstLOD = c.dstLOD;
+  p.dstHeight = c.dstHeight;
+  p.Depth = c.Depth;
+  return p;
+}
+
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) { return flat_copy(c); }
 
 CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,
                                std::size_t bytes) {

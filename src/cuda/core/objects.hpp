@@ -298,7 +298,7 @@ struct PoolObject {
 };
 
 /// Handles that are alive, with their objects. Thread-safe.
-template <class T>
+template <class T, class Key = const T*>
 class Table {
  public:
   T* add(std::shared_ptr<T> object) {
@@ -307,16 +307,20 @@ class Table {
     objects_.emplace(raw, std::move(object));
     return raw;
   }
-  std::shared_ptr<T> find(const T* handle) const {
+  void add(Key handle, std::shared_ptr<T> object) {
+    std::unique_lock lock(mutex_);
+    objects_[handle] = std::move(object);
+  }
+  std::shared_ptr<T> find(Key handle) const {
     std::shared_lock lock(mutex_);
     auto found = objects_.find(handle);
     return found == objects_.end() ? nullptr : found->second;
   }
-  bool has(const T* handle) const {
+  bool has(Key handle) const {
     std::shared_lock lock(mutex_);
     return objects_.count(handle) != 0;
   }
-  std::shared_ptr<T> take(const T* handle) {
+  std::shared_ptr<T> take(Key handle) {
     std::unique_lock lock(mutex_);
     auto found = objects_.find(handle);
     if (found == objects_.end()) return nullptr;
@@ -348,41 +352,12 @@ class Table {
 
  private:
   mutable std::shared_mutex mutex_;
-  std::unordered_map<const T*, std::shared_ptr<T>> objects_;
+  std::unordered_map<Key, std::shared_ptr<T>> objects_;
 };
 
 /// Objects by number: what texture and surface objects are.
 template <class T>
-class NumberTable {
- public:
-  void add(std::uint64_t number, std::shared_ptr<T> object) {
-    std::lock_guard lock(mutex_);
-    objects_[number] = std::move(object);
-  }
-  std::shared_ptr<T> find(std::uint64_t number) const {
-    std::lock_guard lock(mutex_);
-    auto found = objects_.find(number);
-    return found == objects_.end() ? nullptr : found->second;
-  }
-  void remove(std::uint64_t number) {
-    std::lock_guard lock(mutex_);
-    objects_.erase(number);
-  }
-  void remove_of(const ContextObject* context) {
-    std::lock_guard lock(mutex_);
-    std::erase_if(objects_, [&](const auto& each) { return each.second->context == context; });
-  }
-  std::vector<std::shared_ptr<T>> all() const {
-    std::vector<std::shared_ptr<T>> list;
-    std::lock_guard lock(mutex_);
-    for (const auto& [number, object] : objects_) list.push_back(object);
-    return list;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::unordered_map<std::uint64_t, std::shared_ptr<T>> objects_;
-};
+using NumberTable = Table<T, std::uint64_t>;
 
 /// Everything that the process has made. Never destroyed: programs call CUDA from their last
 /// destructors.

@@ -221,7 +221,7 @@ CUresult destroy(ContextObject& context, NumberTable<T>& table, std::uint64_t ha
   // A launch that still reads it would trap.
   const CUresult code = synchronize(context);
   if (kernels_are_checked(context)) bury(*table.find(handle), {});
-  table.remove(handle);
+  table.take(handle);
   return code;
 }
 
