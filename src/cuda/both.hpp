@@ -21,6 +21,41 @@ CUresult with_event(CUevent handle, const std::function<CUresult(EventObject&)>&
   });
 }
 
+/// Runs `function(resource)` for the object of a buffer's name, as the interface of CUDA 2 has it.
+template <class F>
+CUresult with_named(unsigned buffer, CUresult missing, F&& function) {
+  CUgraphicsResource resource = resource_of(buffer);
+  return resource ? function(resource) : keep(no_buffer(buffer, missing));
+}
+template <class F>
+CUresult map_named(unsigned buffer, CUstream stream, CUresult missing, F&& address_of) {
+  return with_named(buffer, missing, [&](CUgraphicsResource resource) {
+    return IF_GOOD(PTX2SPV_CU(GraphicsMapResources)(1, &resource, stream), address_of(resource));
+  });
+}
+
+template <class To, class Value>
+CUresult offer(To* to, const Value& value) {
+  if (to) *to = value;
+  return eSuccess;
+}
+
+/// What is asked for of a stream's capture; any place may be null but the status. No edge of a
+/// capture has data.
+template <class Id>
+CUresult capture_info_of(CUstream handle, int* status, Id* id, CUgraph* graph,
+                         const CUgraphNode** nodes, const void** edges, std::size_t* count) {
+  if (!status) return keep(eInvalidValue);
+  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
+    CaptureInfo info;
+    if (CUresult code = capture_info(*stream, info); code != eSuccess) return code;
+    *status = info.status;
+    if (edges) *edges = nullptr;
+    return offer(id, info.id), offer(graph, info.graph), offer(nodes, info.nodes),
+           offer(count, info.count);
+  });
+}
+
 struct Callback {
   StreamCallback function;
   CUstream stream;
@@ -30,6 +65,10 @@ struct Callback {
 void run_callback(void* data) {
   std::unique_ptr<Callback> callback(static_cast<Callback*>(data));
   callback->function(callback->stream, eSuccess, callback->data);
+}
+
+CUresult no_peers() {
+  return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
 }
 
 template <class To, class Value>
@@ -44,21 +83,6 @@ bool known_attribute(int id) { return id == 1 || id == 3 || (id >= 8 && id <= 10
 
 extern "C" {
 
-CUresult PTX2SPV_BOTH(cudaStreamDestroy, cuStreamDestroy_v2)(CUstream handle) {
-  return ANYWHERE(destroy_stream(handle));
-}
-CUresult PTX2SPV_CU(StreamSynchronize)(CUstream handle) {
-  return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
-    if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
-    return wait_for(*stream);
-  });
-}
-CUresult PTX2SPV_CU(StreamQuery)(CUstream handle) {
-  return call_in(handle, [](ContextObject&, const auto& stream) -> CUresult {
-    if (CUresult code = begin_wait(*stream); code != eSuccess) return code;
-    return query(*stream);
-  });
-}
 CUresult PTX2SPV_CU(StreamAddCallback)(CUstream handle, StreamCallback function, void* data,
                                        unsigned flags) {
   if (!function || flags) return keep(eInvalidValue);
@@ -103,10 +127,6 @@ CUresult PTX2SPV_CU(StreamGetAttribute)(CUstream handle, int id, void* value) {
     return eSuccess;
   });
 }
-CUresult PTX2SPV_BOTH(cudaEventDestroy, cuEventDestroy_v2)(CUevent handle) {
-  return ANYWHERE(tables().events.take(handle) ? eSuccess
-                                               : fail(eInvalidResourceHandle, "no such event"));
-}
 CUresult PTX2SPV_CU(EventRecordWithFlags)(CUevent handle, CUstream stream_handle, unsigned flags) {
   if (flags & ~1u) return keep(eInvalidValue);
   return call_in(stream_handle, [&](ContextObject&, const auto& stream) -> CUresult {
@@ -115,30 +135,11 @@ CUresult PTX2SPV_CU(EventRecordWithFlags)(CUevent handle, CUstream stream_handle
     return flags ? record_external(*stream, *event) : record(*stream, *event);
   });
 }
-CUresult PTX2SPV_BOTH(cudaEventElapsedTime, cuEventElapsedTime_v2)(float* milliseconds,
-                                                                   CUevent start, CUevent end) {
-  if (!milliseconds) return keep(eInvalidValue);
-  return with_event(start, [&](EventObject& first) -> CUresult {
-    auto second = tables().events.find(end);
-    if (!second) return fail(eInvalidResourceHandle, "no such event");
-    return elapsed(first, *second, *milliseconds);
-  });
-}
 
-CUresult PTX2SPV_BOTH(cudaGraphicsResourceSetMapFlags,
-                      cuGraphicsResourceSetMapFlags_v2)(CUgraphicsResource resource,
-                                                        unsigned flags) {
-  return call([&](ContextObject&) { return set_map_flags(resource, flags); });
-}
 CUresult PTX2SPV_CU(GLRegisterBufferObject)(unsigned buffer) {
   CUgraphicsResource made = nullptr;
   return resource_of(buffer) ? keep(fail(eAlreadyMapped, "the buffer is registered already"))
                              : PTX2SPV_CU(GraphicsGLRegisterBuffer)(&made, buffer, 0);
-}
-CUresult PTX2SPV_CU(GLUnregisterBufferObject)(unsigned buffer) {
-  CUgraphicsResource resource = resource_of(buffer);
-  return resource ? PTX2SPV_CU(GraphicsUnregisterResource)(resource)
-                  : keep(no_buffer(buffer, eInvalidValue));
 }
 
 CUresult PTX2SPV_CU(GraphAddMemAllocNode)(CUgraphNode* node, CUgraph graph,

@@ -67,8 +67,9 @@
   PTX2SPV_REFUSE(name, reason) PTX2SPV_REFUSE(name##_ptds, reason)
 
 // What rows of those tables say that a function does: the value of an expression, in the current
-// context, in another one where none is, without any, or also in the stream of a handle, of an
-// object that a function finds, or with a wait for what it enqueues.
+// context, in another one where none is, without any, after cuInit, or also in the stream of a
+// handle, of an object that a function finds, with a wait for what it enqueues, or unless the first
+// one fails.
 #define IN_CONTEXT(...) \
   call([&]([[maybe_unused]] ContextObject& context) -> CUresult { return __VA_ARGS__; })
 #define IN_ANY_CONTEXT(...) \
@@ -79,8 +80,14 @@
   call_in(handle,                                      \
           [&]([[maybe_unused]] ContextObject& context, \
               [[maybe_unused]] const auto& stream) -> CUresult { return __VA_ARGS__; })
+#define INITIALIZED(...) initialized_call([&]() -> CUresult { return __VA_ARGS__; })
 #define GIVEN(name, ...) [&]([[maybe_unused]] auto& name) -> CUresult { return __VA_ARGS__; }
 #define VALUE(name, ...) [&](auto& name) { return __VA_ARGS__; }
+#define IF_GOOD(first, ...)                           \
+  [&]() -> CUresult {                                 \
+    const CUresult failed = first;                    \
+    return failed == eSuccess ? __VA_ARGS__ : failed; \
+  }()
 #define SYNCHRONOUS(...)     \
   [&] {                      \
     const Synchronous scope; \
@@ -95,6 +102,15 @@ CUresult keep(CUresult code);
 /// Adds a node's operation, or changes the node's, in `place`.
 inline CUresult put(MadeOperation made, const NodePlace& place) {
   return keep(apply_operation(std::move(made), place));
+}
+
+/// The object of a handle, or eInvalidResourceHandle.
+template <class T, class F>
+CUresult with(const Table<T>& table, T* handle, F&& function) {
+  if (ended()) return why_not_initialized();
+  auto object = table.find(handle);
+  if (!object) return fail(eInvalidResourceHandle, "no such handle");
+  return function(*object);
 }
 
 /// Runs `function(context, stream)` in the stream's context. Only streams that each context has

@@ -189,13 +189,6 @@ CUresult cudaChooseDevice(int* ordinal, const cudaDeviceProp* wanted) {
   return eSuccess;
 }
 
-CUresult cudaDeviceSynchronize() {
-  return call([](ContextObject& context) -> CUresult {
-    if (CUresult code = begin_wait(context); code != eSuccess) return code;
-    return wait_for(context);
-  });
-}
-
 CUresult cudaDeviceReset() {
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   auto& stack = context_stack();
@@ -211,76 +204,12 @@ CUresult cudaDeviceReset() {
   return keep(release_primary(*device, true));
 }
 
-CUresult cudaDeviceSetLimit(int limit, std::size_t value) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
-    return set_limit(context, limit, value);
-  });
-}
-
-CUresult cudaDeviceGetLimit(std::size_t* value, int limit) {
-  if (!value) return keep(eInvalidValue);
-  return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
-    *value = context.limits[static_cast<std::size_t>(limit)];
-    return eSuccess;
-  });
-}
-
-CUresult cudaDeviceSetCacheConfig(int config) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (config < 0 || config > 3) return eInvalidValue;
-    context.cache_config = config;
-    return eSuccess;
-  });
-}
-
-CUresult cudaDeviceSetSharedMemConfig(int config) {
-  return call([&](ContextObject& context) -> CUresult {
-    if (config < 0 || config > 2) return eInvalidValue;
-    context.shared_config = config;
-    return eSuccess;
-  });
-}
-
-CUresult cudaDeviceGetSharedMemConfig(int* config) {
-  if (!config) return keep(eInvalidValue);
-  // Banks have four bytes on every part since compute capability 5.0, whatever was set.
-  constexpr int kFourBytes = 1;
-  return call([&](ContextObject&) {
-    *config = kFourBytes;
-    return eSuccess;
-  });
-}
-
 CUresult cudaSetDeviceFlags(unsigned flags) {
   // The lowest three bits are ways to wait, of which there is one.
   const unsigned wait = flags & 7;
   if ((flags & ~0x7fu) || (wait & (wait - 1))) return keep(eInvalidValue);
   if (CUresult code = initialize(); code != eSuccess) return keep(code);
   if (DeviceObject* device = device_at(runtime_device())) device->primary_flags = flags;
-  return eSuccess;
-}
-
-CUresult cudaGetDeviceFlags(unsigned* flags) {
-  if (!flags) return keep(eInvalidValue);
-  return call([&](ContextObject& context) {
-    *flags = context.device->primary_flags | 8;  // memory can always be mapped
-    return eSuccess;
-  });
-}
-
-CUresult cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  if (least) *least = 0;
-  if (greatest) *greatest = 0;
-  return eSuccess;
-}
-
-CUresult cudaDeviceGetPCIBusId(char* text, int bytes, int ordinal) {
-  if (!text || bytes < 13) return keep(eInvalidValue);
-  DeviceObject* device = nullptr;
-  if (CUresult code = with_device(ordinal, device); code != eSuccess) return keep(code);
-  copy_text(pci_bus_id(*device), text, bytes);
   return eSuccess;
 }
 
@@ -298,32 +227,6 @@ CUresult cudaDeviceGetByPCIBusId(int* ordinal, const char* text) {
   const bool address = std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) == 3 ||
                        std::sscanf(text, "%x:%x", &bus, &slot) == 2;
   return keep(address ? eInvalidDevice : eInvalidValue);
-}
-
-CUresult cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  if (!can) return keep(eInvalidValue);
-  if (CUresult code = initialize(); code != eSuccess) return keep(code);
-  if (!device_at(device) || !device_at(peer)) return keep(eInvalidDevice);
-  // Vulkan devices do not read each other's memory by address; copies between them work.
-  *can = 0;
-  return eSuccess;
-}
-
-CUresult cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-  return call([&](ContextObject&) -> CUresult {
-    if (flags) return eInvalidValue;
-    if (!device_at(peer)) return eInvalidDevice;
-    return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
-  });
-}
-
-CUresult cudaDeviceGetP2PAttribute(int* value, int attribute, int device, int peer) {
-  if (!value) return keep(eInvalidValue);
-  if (CUresult code = initialize(); code != eSuccess) return keep(code);
-  if (!device_at(device) || !device_at(peer) || device == peer) return keep(eInvalidDevice);
-  if (attribute < 1 || attribute > 4) return keep(eInvalidValue);
-  *value = 0;
-  return eSuccess;
 }
 
 CUresult cudaDeviceGetTexture1DLinearMaxWidth(std::size_t* width, const cudaChannelFormatDesc* desc,

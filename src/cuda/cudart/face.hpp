@@ -61,6 +61,12 @@ CUresult call(F&& function) {
   return code == eSuccess ? code : keep(code);
 }
 
+/// For functions of a device or a pool, which need no context.
+template <class F>
+CUresult initialized_call(F&& function) {
+  return keep(IF_GOOD(initialize(), function()));
+}
+
 /// There is always a current context.
 template <class F>
 CUresult call_in_any(F&& function) {

@@ -76,91 +76,7 @@ CUresult generic_operation(cudaGraphNodeParams* params, Operation& made) {
 }
 #endif
 
-namespace {
-
-CUresult info_of(CUstream handle, CaptureInfo& info) {
-  return call_in(handle,
-                 [&](ContextObject&, const auto& stream) { return capture_info(*stream, info); });
-}
-
-CUresult capture_info_of(CUstream handle, int* status, unsigned long long* id, CUgraph* graph,
-                         const CUgraphNode** nodes, const void** edges, std::size_t* count) {
-  if (!status) return keep(eInvalidValue);
-  CaptureInfo info;
-  CUresult code = info_of(handle, info);
-  if (code != eSuccess) return code;
-  *status = info.status;
-  if (id) *id = info.id;
-  if (graph) *graph = info.graph;
-  if (nodes) *nodes = info.nodes;
-  if (edges) *edges = nullptr;
-  if (count) *count = info.count;
-  return eSuccess;
-}
-
-}  // namespace
-
-// Functions with edges' data have names of their own up to CUDA 12.
-#if PTX2SPV_CUDART >= 13
-#define PTX2SPV_WITH_DATA(name) name
-#else
-#define PTX2SPV_WITH_DATA(name) name##_v2
-#endif
-
 extern "C" {
-
-PTX2SPV_IF_12_13(CUresult cudaGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph,
-                                                           unsigned initial, unsigned flags) {
-  return call([&](ContextObject& context) {
-    return create_condition(context, graph, initial, flags, handle);
-  });
-})
-
-#if PTX2SPV_CUDART >= 12
-CUresult PTX2SPV_WITH_DATA(cudaStreamUpdateCaptureDependencies)(CUstream handle, CUgraphNode* nodes,
-                                                                const void* edges,
-                                                                std::size_t count, unsigned flags) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return change_capture(*stream, nodes, edges, count, flags);
-  });
-}
-#endif
-
-#if PTX2SPV_CUDART >= 13
-CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id,
-                                  CUgraph* graph, const CUgraphNode** nodes, const void** edges,
-                                  std::size_t* count) {
-  return capture_info_of(handle, status, id, graph, nodes, edges, count);
-}
-#else
-CUresult cudaStreamGetCaptureInfo(CUstream handle, int* status, unsigned long long* id) {
-  return capture_info_of(handle, status, id, nullptr, nullptr, nullptr, nullptr);
-}
-CUresult cudaStreamGetCaptureInfo_v2(CUstream handle, int* status, unsigned long long* id,
-                                     CUgraph* graph, const CUgraphNode** nodes,
-                                     std::size_t* count) {
-  return capture_info_of(handle, status, id, graph, nodes, nullptr, count);
-}
-#endif
-PTX2SPV_IF_12(CUresult cudaStreamGetCaptureInfo_v3(CUstream handle, int* status,
-                                                   unsigned long long* id, CUgraph* graph,
-                                                   const CUgraphNode** nodes, const void** edges,
-                                                   std::size_t* count) {
-  return capture_info_of(handle, status, id, graph, nodes, edges, count);
-})
-
-#if PTX2SPV_CUDART >= 12
-CUresult PTX2SPV_WITH_DATA(cudaGraphAddNode)(CUgraphNode* node, CUgraph graph,
-                                             const CUgraphNode* before, const void* data,
-                                             std::size_t count, cudaGraphNodeParams* params) {
-  if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
-  return put(make(generic_operation, params), adding(node, graph, before, count));
-}
-#endif
-PTX2SPV_IF_12(CUresult cudaGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                                        std::size_t count, cudaGraphNodeParams* params) {
-  return cudaGraphAddNode_v2(node, graph, before, nullptr, count, params);
-})
 
 // Nodes of each type: added, looked at, changed in a graph, changed in an instance.
 CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* params) {
@@ -177,47 +93,8 @@ CUresult cudaGraphKernelNodeGetParams(CUgraphNode node, cudaKernelNodeParams* pa
   return eSuccess;
 }
 
-// Lists and edges. Edges carry no data: none but the default means anything here.
-
-#if PTX2SPV_CUDART >= 12
-CUresult PTX2SPV_WITH_DATA(cudaGraphGetEdges)(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
-                                              void* data, std::size_t* count) {
-  CUresult code = list_edges(graph, from, to, count);
-  if (code == eSuccess) clear_edges(data, count);
-  return keep(code);
-}
-CUresult PTX2SPV_WITH_DATA(cudaGraphNodeGetDependencies)(CUgraphNode node, CUgraphNode* nodes,
-                                                         void* data, std::size_t* count) {
-  CUresult code = list_neighbours(node, nodes, count, true);
-  if (code == eSuccess) clear_edges(data, count);
-  return keep(code);
-}
-CUresult PTX2SPV_WITH_DATA(cudaGraphNodeGetDependentNodes)(CUgraphNode node, CUgraphNode* nodes,
-                                                           void* data, std::size_t* count) {
-  CUresult code = list_neighbours(node, nodes, count, false);
-  if (code == eSuccess) clear_edges(data, count);
-  return keep(code);
-}
-CUresult PTX2SPV_WITH_DATA(cudaGraphAddDependencies)(CUgraph graph, const CUgraphNode* from,
-                                                     const CUgraphNode* to, const void* data,
-                                                     std::size_t count) {
-  if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
-  return keep(change_edges(graph, from, to, count, true));
-}
-CUresult PTX2SPV_WITH_DATA(cudaGraphRemoveDependencies)(CUgraph graph, const CUgraphNode* from,
-                                                        const CUgraphNode* to, const void* data,
-                                                        std::size_t count) {
-  if (CUresult code = check_edges(data, count); code != eSuccess) return keep(code);
-  return keep(change_edges(graph, from, to, count, false));
-}
-#endif
-
 // Instances.
-#if PTX2SPV_CUDART >= 12
-CUresult cudaGraphInstantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-  return keep(make_exec(graph, flags, exec));
-}
-#else
+#if PTX2SPV_CUDART < 12
 CUresult cudaGraphInstantiate(CUgraphExec* exec, CUgraph graph, CUgraphNode* failed, char* log,
                               std::size_t bytes) {
   if (failed) *failed = nullptr;

@@ -148,13 +148,6 @@ CUresult cudaFuncGetParamInfo(const void* symbol, std::size_t index, std::size_t
   });
 }
 
-CUresult cudaGetFuncBySymbol(CUfunction* found, const void* symbol) {
-  return with_kernel(symbol, [&](FunctionObject& function) {
-    if (found) *found = &function;
-    return eSuccess;
-  });
-}
-
 }  // extern "C"
 
 }  // namespace ptx2spv::cuda

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/cuda/core/advice.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -36,14 +35,6 @@ CUresult allocate_pointer(ContextObject& context, void** pointer, std::size_t by
   return eSuccess;
 }
 
-/// For functions of a device or a pool, which need no context.
-template <class F>
-CUresult initialized_call(F&& function) {
-  CUresult code = initialize();
-  if (code == eSuccess) code = function();
-  return keep(code);
-}
-
 CUresult allocate_async(void** pointer, std::size_t bytes, CUmemoryPool pool, CUstream handle) {
   if (!pointer) return keep(eInvalidValue);
   *pointer = nullptr;
@@ -58,14 +49,6 @@ CUresult allocate_async(void** pointer, std::size_t bytes, CUmemoryPool pool, CU
 
 extern "C" {
 
-CUresult cudaFree(void* pointer) {
-  return call([&](ContextObject&) -> CUresult {
-    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-    if (!pointer) return eSuccess;
-    return release(reinterpret_cast<CUdeviceptr>(pointer), MemoryUse::device);
-  });
-}
-
 CUresult cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
                          std::size_t height) {
   if (!pointer || !pitch) return keep(eInvalidValue);
@@ -75,13 +58,6 @@ CUresult cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
     *pointer = made.ptr;
     *pitch = made.pitch;
     return code;
-  });
-}
-
-CUresult cudaFreeHost(void* pointer) {
-  return call([&](ContextObject&) -> CUresult {
-    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-    return pointer ? release_host(pointer) : eSuccess;
   });
 }
 
@@ -134,92 +110,6 @@ CUresult cudaGetSymbolSize(std::size_t* size, const void* symbol) {
   return call([&](ContextObject& context) {
     CUdeviceptr address = 0;
     return find_symbol(context, symbol, address, *size);
-  });
-}
-
-// ------------------------------------------------------------------------ stream-ordered memory
-
-CUresult cudaFreeAsync(void* pointer, CUstream handle) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    if (!pointer) return eSuccess;
-    return free_in_stream(*stream, reinterpret_cast<CUdeviceptr>(pointer));
-  });
-}
-
-CUresult cudaDeviceGetDefaultMemPool(CUmemoryPool* pool, int ordinal) {
-  return initialized_call([&] { return default_pool(ordinal, pool); });
-}
-// For a device that there is not, these two answer otherwise than cudaDeviceGetDefaultMemPool.
-CUresult cudaDeviceGetMemPool(CUmemoryPool* pool, int ordinal) {
-  return initialized_call(
-      [&] { return device_at(ordinal) ? current_pool(ordinal, pool) : eInvalidValue; });
-}
-CUresult cudaDeviceSetMemPool(int ordinal, CUmemoryPool pool) {
-  return initialized_call(
-      [&] { return device_at(ordinal) ? set_current_pool(ordinal, pool) : eInvalidValue; });
-}
-CUresult cudaMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  return initialized_call([&] { return create_pool(pool, props); });
-}
-CUresult cudaMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count) {
-  return initialized_call([&] { return set_pool_access(pool, list, count); });
-}
-CUresult cudaMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
-  return initialized_call([&] { return pool_access(flags, pool, location); });
-}
-
-CUresult cudaDeviceGetGraphMemAttribute(int ordinal, int attribute, void* value) {
-  return initialized_call([&] {
-    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), false);
-  });
-}
-CUresult cudaDeviceSetGraphMemAttribute(int ordinal, int attribute, void* value) {
-  return initialized_call([&] {
-    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), true);
-  });
-}
-CUresult cudaDeviceGraphMemTrim(int ordinal) {
-  // Memory that no graph has is given back already.
-  return initialized_call(
-      [&] { return device_at(ordinal) ? eSuccess : fail(eInvalidDevice, "no such device"); });
-}
-
-#if PTX2SPV_CUDART >= 13
-CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, CUmemLocation location) {
-  const auto place = [&] { return location_of(location); };
-#else
-PTX2SPV_IF_12(CUresult cudaMemAdvise_v2(const void* pointer, std::size_t bytes, int advice,
-                                        CUmemLocation location) {
-  return call([&](ContextObject&) {
-    return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, location_of(location));
-  });
-})
-CUresult cudaMemAdvise(const void* pointer, std::size_t bytes, int advice, int device) {
-  const auto place = [&] { return location_of_ordinal(device); };
-#endif
-  return call([&](ContextObject&) {
-    return advise(reinterpret_cast<CUdeviceptr>(pointer), bytes, advice, place());
-  });
-}
-
-#if PTX2SPV_CUDART >= 13
-CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, CUmemLocation location,
-                              unsigned flags, CUstream handle) {
-  const auto place = [&] { return location_of(location); };
-#else
-PTX2SPV_IF_12(CUresult cudaMemPrefetchAsync_v2(const void* pointer, std::size_t bytes,
-                                               CUmemLocation location, unsigned flags,
-                                               CUstream handle) {
-  return call_in(handle, [&](ContextObject&, const auto&) {
-    return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, location_of(location), flags);
-  });
-})
-CUresult cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device, CUstream handle) {
-  constexpr unsigned flags = 0;
-  const auto place = [&] { return location_of_ordinal(device); };
-#endif
-  return call_in(handle, [&](ContextObject&, const auto&) {
-    return prefetch(reinterpret_cast<CUdeviceptr>(pointer), bytes, place(), flags);
   });
 }
 

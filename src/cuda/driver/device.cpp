@@ -65,33 +65,11 @@ CUresult cuInit(unsigned flags) {
   return initialize();
 }
 
-CUresult cuDeviceGetCount(int* count) {
-  if (!count) return eInvalidValue;
-  if (!initialized()) return why_not_initialized();
-  *count = device_count();
-  return eSuccess;
-}
-
-CUresult cuDeviceGetName(char* name, int bytes, CUdevice ordinal) {
-  if (!name || bytes <= 0) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject& device) {
-    copy_text(device_name(device), name, bytes);
-    return eSuccess;
-  });
-}
-
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
   if (!uuid) return eInvalidValue;
   return with_device(ordinal, [&](DeviceObject& device) {
     std::memcpy(uuid->bytes, device.uuid.data(), 16);
     return eSuccess;
-  });
-}
-
-CUresult cuDeviceGetLuid(char* luid, unsigned* mask, CUdevice ordinal) {
-  if (!luid || !mask) return eInvalidValue;
-  return with_device(ordinal, [](DeviceObject&) {
-    return not_supported("cuDeviceGetLuid", "devices have such a number on Windows alone");
   });
 }
 
@@ -125,23 +103,6 @@ CUresult cuDeviceGetProperties(CUdevprop* prop, CUdevice ordinal) {
   });
 }
 
-CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
-  if (!major || !minor) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject&) {
-    *major = compute_capability() / 10;
-    *minor = compute_capability() % 10;
-    return eSuccess;
-  });
-}
-
-CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice ordinal) {
-  if (!text || bytes < 13) return eInvalidValue;
-  return with_device(ordinal, [&](DeviceObject& device) {
-    copy_text(pci_bus_id(device), text, bytes);
-    return eSuccess;
-  });
-}
-
 CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* text) {
   if (!ordinal || !text) return eInvalidValue;
   if (!initialized()) return why_not_initialized();
@@ -151,32 +112,6 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* ordinal, const char* text) {
     return eSuccess;
   }
   return fail(eInvalidDevice, "no device has that bus");
-}
-
-CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  if (!can) return eInvalidValue;
-  return with_device(device, [&](DeviceObject&) -> CUresult {
-    if (!device_at(peer)) return eInvalidDevice;
-    *can = 0;  // Vulkan devices do not read each other's memory by address
-    return eSuccess;
-  });
-}
-
-CUresult cuDeviceGetP2PAttribute(int* value, int attribute, CUdevice device, CUdevice peer) {
-  if (!value || attribute < 1 || attribute > 4) return eInvalidValue;
-  return with_device(device, [&](DeviceObject&) -> CUresult {
-    if (!device_at(peer) || device == peer) return eInvalidDevice;
-    *value = 0;
-    return eSuccess;
-  });
-}
-
-CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
-  return call([&](ContextObject&) -> CUresult {
-    if (flags) return eInvalidValue;
-    if (!tables().contexts.has(peer)) return eDeviceUninitialized;
-    return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
-  });
 }
 
 // ------------------------------------------------------------------------------ primary contexts
@@ -281,47 +216,10 @@ CUresult cuCtxGetDevice_v2(CUdevice* ordinal, CUcontext context) {
   });
 }
 
-CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
-  if (!id) return eInvalidValue;
-  if (!context)
-    return call([&](ContextObject& current) {
-      *id = current.id;
-      return eSuccess;
-    });
-  return with(tables().contexts, context, [&](ContextObject& object) {
-    *id = object.id;
-    return eSuccess;
-  });
-}
-
-CUresult cuCtxSynchronize() {
-  return call([](ContextObject& context) {
-    const CUresult code = begin_wait(context);
-    return code == eSuccess ? wait_for(context) : code;
-  });
-}
-
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   return with_given("cuCtxSynchronize_v2", context, [](ContextObject& object) {
     const CUresult code = begin_wait(object);
-    return code == eSuccess ? synchronize(object) : code;
-  });
-}
-
-CUresult cuCtxGetLimit(std::size_t* value, int limit) {
-  if (!value) return eInvalidValue;
-  return call([&](ContextObject& context) -> CUresult {
-    if (limit < 0 || limit > 6) return fail(eInvalidValue, "no such limit");
-    *value = context.limits[static_cast<std::size_t>(limit)];
-    return eSuccess;
-  });
-}
-
-CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return call([&](ContextObject&) {
-    if (least) *least = 0;
-    if (greatest) *greatest = 0;
-    return eSuccess;
+    return code == eSuccess ? wait_for(object) : code;
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "src/cuda/core/advice.hpp"
 #include "src/cuda/core/backlog.hpp"
+#include "src/cuda/core/texts.hpp"
 
 #include "src/cuda/driver/face.hpp"
 

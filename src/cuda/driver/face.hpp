@@ -47,6 +47,19 @@ CUresult call_anywhere(F&& function) {
   return function(context);
 }
 
+template <class F>
+CUresult initialized_call(F&& function) {
+  return initialized() ? function() : why_not_initialized();
+}
+
+/// What `value` says of an object, if there is one.
+template <class T, class To, class F>
+CUresult describe(const std::shared_ptr<T>& object, To* to, F&& value) {
+  if (!object || !to) return eInvalidValue;
+  *to = value(*object);
+  return eSuccess;
+}
+
 /// Runs `function(device)` for an ordinal, after cuInit.
 template <class F>
 CUresult with_device(CUdevice ordinal, F&& function) {
@@ -54,15 +67,6 @@ CUresult with_device(CUdevice ordinal, F&& function) {
   DeviceObject* device = device_at(ordinal);
   if (!device) return fail(eInvalidDevice, "no such device");
   return function(*device);
-}
-
-/// The object of a handle, or eInvalidResourceHandle.
-template <class T, class F>
-CUresult with(const Table<T>& table, T* handle, F&& function) {
-  if (ended()) return why_not_initialized();
-  auto object = table.find(handle);
-  if (!object) return fail(eInvalidResourceHandle, "no such handle");
-  return function(*object);
 }
 
 inline CUresult with_function(CUfunction handle,
@@ -130,9 +134,6 @@ CUresult fill_in_stream(CUstream handle, CUdeviceptr to, std::size_t pitch, unsi
 
 CUresult make_context(CUcontext* made, unsigned flags, CUdevice ordinal);
 CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address);
-/// What is asked for of a stream's capture; any place may be null but the status.
-CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
-                           const CUgraphNode** nodes, std::size_t* count);
 LaunchConfig config_of(Dim3 grid, Dim3 block, unsigned shared);
 CUresult enqueue_function(CUfunction handle, const LaunchConfig& config, CUstream stream_handle,
                           void** params, void** extra, bool cooperative);

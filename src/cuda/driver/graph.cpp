@@ -50,11 +50,6 @@ CUresult generic_operation(CUgraphNodeParams* params, Operation& made) {
 extern "C" {
 
 // Nodes of each type: added, changed in a graph, changed in an instance, looked at.
-CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* before,
-                           const void* data, std::size_t count, CUgraphNodeParams* params) {
-  if (CUresult code = check_edges(data, count); code != eSuccess) return code;
-  return cuGraphAddNode(node, graph, before, count, params);
-}
 
 // Of CUDA 11, whose struct ends before the kernel's handle.
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
@@ -92,44 +87,6 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   std::memcpy(static_cast<void*>(params), &operation->copy, sizeof *params);
   params->reserved0 = params->reserved1 = nullptr;
   return eSuccess;
-}
-
-CUresult cuGraphConditionalHandleCreate(std::uint64_t* handle, CUgraph graph, CUcontext context,
-                                        unsigned initial, unsigned flags) {
-  return call([&](ContextObject& current) -> CUresult {
-    if (context && !tables().contexts.has(context)) return fail(eInvalidValue, "no such context");
-    return create_condition(context ? *context : current, graph, initial, flags, handle);
-  });
-}
-
-// Lists and edges. Edges carry no data: none but the default means anything here.
-CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to, void* data,
-                            std::size_t* count) {
-  CUresult code = list_edges(graph, from, to, count);
-  if (code == eSuccess) clear_edges(data, count);
-  return code;
-}
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, void* data,
-                                       std::size_t* count) {
-  CUresult code = list_neighbours(node, nodes, count, true);
-  if (code == eSuccess) clear_edges(data, count);
-  return code;
-}
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes, void* data,
-                                         std::size_t* count) {
-  CUresult code = list_neighbours(node, nodes, count, false);
-  if (code == eSuccess) clear_edges(data, count);
-  return code;
-}
-CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                   const void* data, std::size_t count) {
-  if (CUresult code = check_edges(data, count); code != eSuccess) return code;
-  return change_edges(graph, from, to, count, true);
-}
-CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                      const void* data, std::size_t count) {
-  if (CUresult code = check_edges(data, count); code != eSuccess) return code;
-  return change_edges(graph, from, to, count, false);
 }
 
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode* failed, char* log,

@@ -75,13 +75,6 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
   return cuMemAlloc_v2(address, bytes);
 }
 
-CUresult cuMemFree_v2(CUdeviceptr address) {
-  // The memory says whose it is: no context has to be current.
-  if (!initialized()) return why_not_initialized();
-  if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-  return address ? release(address, MemoryUse::device) : eSuccess;
-}
-
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
   return call([&](ContextObject&) -> CUresult {
     auto allocation = find_address(address);
@@ -100,13 +93,6 @@ CUresult cuMemHostAlloc(void** made, std::size_t bytes, unsigned flags) {
   CUresult code = give(bytes, MemoryUse::host, flags, allocation);
   if (code == eSuccess) *made = allocation->host;
   return code;
-}
-
-CUresult cuMemFreeHost(void* host) {
-  return call_anywhere([&](ContextObject*) -> CUresult {
-    if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-    return host ? release_host(host) : eSuccess;
-  });
 }
 
 CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned flags) {
@@ -131,41 +117,6 @@ CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CU
 CUresult cuPointerSetAttribute(const void* value, int attribute, CUdeviceptr address) {
   if (!value || attribute != 6) return eInvalidValue;  // SYNC_MEMOPS, which all copies are
   return ANYWHERE(find_address(address) ? eSuccess : eInvalidValue);
-}
-
-// ----------------------------------------------------------------------------------------- pools
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  return with_device(ordinal, [&](DeviceObject&) { return default_pool(ordinal, pool); });
-}
-CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  return with_device(ordinal, [&](DeviceObject&) { return current_pool(ordinal, pool); });
-}
-CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
-  return with_device(ordinal, [&](DeviceObject&) { return set_current_pool(ordinal, pool); });
-}
-CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  return initialized() ? create_pool(pool, props) : why_not_initialized();
-}
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list, std::size_t count) {
-  return set_pool_access(pool, list, count);
-}
-CUresult cuMemPoolGetAccess(int* flags, CUmemoryPool pool, CUmemLocation* location) {
-  return pool_access(flags, pool, location);
-}
-CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal, int attribute, void* value) {
-  return with_device(ordinal, [&](DeviceObject&) {
-    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), false);
-  });
-}
-CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal, int attribute, void* value) {
-  return with_device(ordinal, [&](DeviceObject&) {
-    return graph_memory_attribute(ordinal, attribute, static_cast<std::uint64_t*>(value), true);
-  });
-}
-CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
-  // Memory that no graph has is given back already.
-  return with_device(ordinal, [](DeviceObject&) { return eSuccess; });
 }
 
 // ---------------------------------------------------------------------------------------- arrays

@@ -92,14 +92,6 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
   return load(module, image, {});
 }
 
-CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
-  if (!count) return eInvalidValue;
-  return with(tables().modules, module, [&](ModuleObject& object) {
-    *count = static_cast<unsigned>(object.module.interface().entries.size());
-    return eSuccess;
-  });
-}
-
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
   if (!functions) return eInvalidValue;
   return with(tables().modules, module, [&](ModuleObject& object) -> CUresult {
@@ -123,12 +115,6 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes, CUmodule
     if (code == eSuccess && bytes) *bytes = size;
     return code;
   });
-}
-
-CUresult cuModuleGetLoadingMode(int* mode) {
-  if (!mode) return eInvalidValue;
-  *mode = 2;  // lazy: a kernel is translated at its first launch
-  return eSuccess;
 }
 
 // --------------------------------------------------------------------------------------- linking
@@ -175,16 +161,6 @@ CUresult cuLinkComplete(CUlinkState link, void** image, std::size_t* bytes) {
 }
 
 // ------------------------------------------------------------------------------------- libraries
-
-CUresult cuLibraryLoadData(CUlibrary* made, const void* data, int*, void**, unsigned, int*, void**,
-                           unsigned) {
-  return initialized() ? load_library(data, made) : why_not_initialized();
-}
-
-CUresult cuLibraryLoadFromFile(CUlibrary* made, const char* path, int*, void**, unsigned, int*,
-                               void**, unsigned) {
-  return initialized() ? load_library_file(path, made) : why_not_initialized();
-}
 
 namespace {
 

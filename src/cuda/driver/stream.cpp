@@ -1,4 +1,4 @@
-// Streams, captures and events.
+// Streams.
 #include <cstring>
 
 #include "src/cuda/core/advice.hpp"
@@ -6,31 +6,7 @@
 
 namespace ptx2spv::cuda {
 
-CUresult give_capture_info(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
-                           const CUgraphNode** nodes, std::size_t* count) {
-  if (!status) return eInvalidValue;
-  return call_in(handle, [&](ContextObject&, const auto& stream) -> CUresult {
-    CaptureInfo info;
-    if (CUresult code = capture_info(*stream, info); code != eSuccess) return code;
-    *status = info.status;
-    if (id) *id = info.id;
-    if (graph) *graph = info.graph;
-    if (nodes) *nodes = info.nodes;
-    if (count) *count = info.count;
-    return eSuccess;
-  });
-}
-
 extern "C" {
-
-CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
-
-CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, std::size_t bytes,
-                                unsigned flags) {
-  return call_in(handle, [&](ContextObject&, const auto& stream) {
-    return attach(*stream, address, bytes, flags);
-  });
-}
 
 CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned count, CUstreamBatchMemOpParams* list,
                                unsigned flags) {
@@ -59,22 +35,6 @@ PTX2SPV_WORD(cuStreamWriteValue64_v2, 5, std::uint64_t)
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, void** green) {
   if (green) *green = nullptr;  // a stream of a whole device's context
   return cuStreamGetCtx(handle, context);
-}
-
-// --------------------------------------------------------------------------------------- capture
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status, std::uint64_t* id, CUgraph* graph,
-                                   const CUgraphNode** nodes, const void** edges,
-                                   std::size_t* count) {
-  if (edges) *edges = nullptr;  // no edge of a capture has data
-  return give_capture_info(handle, status, id, graph, nodes, count);
-}
-// ---------------------------------------------------------------------------------------- events
-
-CUresult cuEventDestroy(CUevent handle) { return cuEventDestroy_v2(handle); }
-
-CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  return cuEventElapsedTime_v2(milliseconds, start, end);
 }
 
 }  // extern "C"

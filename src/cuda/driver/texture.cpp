@@ -8,36 +8,11 @@ namespace ptx2spv::cuda {
 
 extern "C" {
 
-CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUtexObject handle) {
-  return call([&](ContextObject& context) -> CUresult {
-    auto texture = find_texture(context, handle);
-    if (!texture || !desc) return eInvalidValue;
-    *desc = texture->resource;
-    return eSuccess;
-  });
-}
-CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* desc, CUtexObject handle) {
-  return call([&](ContextObject& context) -> CUresult {
-    auto texture = find_texture(context, handle);
-    if (!texture || !desc) return eInvalidValue;
-    *desc = texture->desc;
-    return eSuccess;
-  });
-}
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* desc, CUtexObject handle) {
   return call([&](ContextObject& context) -> CUresult {
     auto texture = find_texture(context, handle);
     if (!texture || !desc || !texture->view) return eInvalidValue;
     *desc = *texture->view;
-    return eSuccess;
-  });
-}
-
-CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC* desc, CUsurfObject handle) {
-  return call([&](ContextObject& context) -> CUresult {
-    auto surface = find_surface(context, handle);
-    if (!surface || !desc) return eInvalidValue;
-    *desc = surface->resource;
     return eSuccess;
   });
 }
@@ -52,13 +27,6 @@ CUresult cuSurfRefSetArray(CUsurfref reference, CUarray array, unsigned flags) {
         return fail(eInvalidValue, "the array was not made for surfaces");
       return bind_surface(object, array);
     });
-  });
-}
-CUresult cuSurfRefGetArray(CUarray* array, CUsurfref reference) {
-  if (!array) return eInvalidValue;
-  return with(tables().surface_refs, reference, [&](SurfaceRefObject& object) -> CUresult {
-    *array = object.array;
-    return object.array ? eSuccess : eInvalidValue;
   });
 }
 
@@ -80,11 +48,6 @@ CUresult cuTexRefDestroy(CUtexref reference) {
   return eSuccess;
 }
 
-CUresult cuTexRefSetArray(CUtexref reference, CUarray array, unsigned flags) {
-  if (flags > 1) return eInvalidValue;  // CU_TRSA_OVERRIDE_FORMAT, which is done without asking
-  return change_texref(reference,
-                       [&](TextureRefObject& object) { return point_at(object, array); });
-}
 CUresult cuTexRefSetAddress_v2(std::size_t* offset, CUtexref reference, CUdeviceptr address,
                                std::size_t bytes) {
   return change_texref(reference, [&](TextureRefObject& object) -> CUresult {
@@ -108,49 +71,6 @@ CUresult cuTexRefSetFormat(CUtexref reference, CUarray_format format, int channe
     return eSuccess;
   });
 }
-CUresult cuTexRefSetAddressMode(CUtexref reference, int dimension, int mode) {
-  if (dimension < 0 || dimension > 2 || mode < 0 || mode > 3) return eInvalidValue;
-  return change_texref(reference, [&](TextureRefObject& object) {
-    object.desc.addressMode[dimension] = static_cast<unsigned>(mode);
-    return eSuccess;
-  });
-}
-CUresult cuTexRefSetFilterMode(CUtexref reference, int mode) {
-  if (mode < 0 || mode > 1) return eInvalidValue;
-  return change_texref(reference, [&](TextureRefObject& object) {
-    object.desc.filterMode = static_cast<unsigned>(mode);
-    return eSuccess;
-  });
-}
-CUresult cuTexRefSetMipmapFilterMode(CUtexref reference, int mode) {
-  if (mode < 0 || mode > 1) return eInvalidValue;
-  return change_texref(reference, [&](TextureRefObject& object) {
-    object.desc.mipmapFilterMode = static_cast<unsigned>(mode);
-    return eSuccess;
-  });
-}
-CUresult cuTexRefSetMipmapLevelClamp(CUtexref reference, float least, float most) {
-  return change_texref(reference, [&](TextureRefObject& object) {
-    object.desc.minMipmapLevelClamp = least;
-    object.desc.maxMipmapLevelClamp = most;
-    return eSuccess;
-  });
-}
-CUresult cuTexRefSetBorderColor(CUtexref reference, float* color) {
-  if (!color) return eInvalidValue;
-  return change_texref(reference, [&](TextureRefObject& object) {
-    std::copy(color, color + 4, object.desc.borderColor);
-    return eSuccess;
-  });
-}
-CUresult cuTexRefSetFlags(CUtexref reference, unsigned flags) {
-  if (flags & ~(kReadAsInteger | kNormalizedCoordinates | kSrgb | kNoTrilinearOptimization))
-    return eInvalidValue;
-  return change_texref(reference, [&](TextureRefObject& object) {
-    object.desc.flags = flags;
-    return eSuccess;
-  });
-}
 
 CUresult cuTexRefGetAddress_v2(CUdeviceptr* address, CUtexref reference) {
   if (!address) return eInvalidValue;
@@ -162,44 +82,6 @@ CUresult cuTexRefGetAddress_v2(CUdeviceptr* address, CUtexref reference) {
       *address = object.resource.res.pitch2D.devPtr;
     else
       return eInvalidValue;
-    return eSuccess;
-  });
-}
-CUresult cuTexRefGetArray(CUarray* array, CUtexref reference) {
-  if (!array) return eInvalidValue;
-  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
-    if (!object.bound || object.resource.resType != kResourceArray) return eInvalidValue;
-    *array = object.resource.res.array.hArray;
-    return eSuccess;
-  });
-}
-CUresult cuTexRefGetMipmappedArray(CUmipmappedArray* mipmap, CUtexref reference) {
-  if (!mipmap) return eInvalidValue;
-  return with_texref(reference, [&](TextureRefObject& object) -> CUresult {
-    if (!object.bound || object.resource.resType != kResourceMipmap) return eInvalidValue;
-    *mipmap = object.resource.res.mipmap.hMipmappedArray;
-    return eSuccess;
-  });
-}
-CUresult cuTexRefGetFormat(CUarray_format* format, int* channels, CUtexref reference) {
-  return with_texref(reference, [&](TextureRefObject& object) {
-    if (format) *format = object.format;
-    if (channels) *channels = object.channels;
-    return eSuccess;
-  });
-}
-CUresult cuTexRefGetMipmapLevelClamp(float* least, float* most, CUtexref reference) {
-  if (!least || !most) return eInvalidValue;
-  return with_texref(reference, [&](TextureRefObject& object) {
-    *least = object.desc.minMipmapLevelClamp;
-    *most = object.desc.maxMipmapLevelClamp;
-    return eSuccess;
-  });
-}
-CUresult cuTexRefGetBorderColor(float* color, CUtexref reference) {
-  if (!color) return eInvalidValue;
-  return with_texref(reference, [&](TextureRefObject& object) {
-    std::copy(std::begin(object.desc.borderColor), std::end(object.desc.borderColor), color);
     return eSuccess;
   });
 }
