@@ -26,8 +26,8 @@ class Emulator {
     const std::string bytes(reinterpret_cast<const char*>(object.data()), object.size());
     const std::string code = self.folder_.write("kernel.o", bytes);
     const std::string program = self.folder_.file("program");
-    const auto linked = by_name({kCompiler, "-static", self.folder_.file("run.o"),
-                                 self.folder_.file("fiber.o"), code, "-o", program});
+    const auto linked =
+        by_name({kCompiler, "-static", self.folder_.file("run.o"), code, "-o", program});
     EXPECT_EQ(linked.exit_code, 0) << linked.error;
     std::string input(reinterpret_cast<const char*>(&start), sizeof start);
     input.append(reinterpret_cast<const char*>(from.data()), from.size() * 4);
@@ -71,7 +71,6 @@ class Emulator {
       EXPECT_EQ(result.exit_code, 0) << result.error;
     };
     compile("tests/support/emulated/run.cpp", "run.o");
-    compile("translator/backend/host/fiber.cpp", "fiber.o");
   }
 
   test::TemporaryFolder folder_;

@@ -55,6 +55,37 @@ TEST_P(Waits, WarpsWaitForEachOther) {
       kFlag);
 }
 
+/// Odd lanes leave in different rounds with what they made there, even ones wait for the last
+/// thread.
+TEST_P(Waits, LanesKeepWhatTheyLeftWith) {
+  expect_equal(
+      "mov.u32 %r14, flag;\nsub.u32 %r12, %r9, 1;\nsetp.ne.u32 %p0, %r2, %r12;\n@%p0 bra begin;\n"
+      "st.volatile.shared.u32 [%r14], %r9;\nbegin:\nrem.u32 %r15, %r2, 7;\nmov.u32 %r16, 0;\n"
+      "and.b32 %r17, %r2, 1;\nsetp.eq.u32 %p2, %r17, 0;\nagain:\nadd.u32 %r16, %r16, 1;\n"
+      "mad.lo.u32 %r18, %r16, 5, %r2;\nmul.wide.u32 %d4, %r18, %r10;\n"
+      "ld.volatile.shared.u32 %r13, [%r14];\nsetp.ne.and.u32 %p1, %r13, %r9, %p2;\n"
+      "setp.le.or.u32 %p1, %r16, %r15, %p1;\n@%p1 bra again;\n@%p2 bra meet;\n"
+      "mov.b64 {%r19, %r20}, %d4;\nadd.u32 %r10, %r18, %r19;\nadd.u32 %r11, %r20, %r16;\n"
+      "meet:\nbar.sync 0;",
+      kFlag);
+}
+
+/// What lanes need behind barriers in a loop: predicates, 64 bits, what all share.
+TEST_P(Waits, ValuesOutliveBarriers) {
+  expect_equal(
+      "mov.u32 %r14, own;\nmov.u32 %r15, 0;\nshl.b32 %r16, %r2, 2;\nadd.u32 %r16, %r14, %r16;\n"
+      "add.u32 %r17, %r2, 1;\nrem.u32 %r17, %r17, %r9;\nshl.b32 %r17, %r17, 2;\n"
+      "add.u32 %r17, %r14, %r17;\nand.b32 %r18, %r10, 1;\nsetp.eq.u32 %p2, %r18, 0;\n"
+      "cvt.u64.u32 %d4, %r11;\nround:\nst.shared.u32 [%r16], %r10;\nbar.sync 0;\n"
+      "ld.shared.u32 %r19, [%r17];\n@%p2 add.u32 %r19, %r19, %r15;\n"
+      "mad.wide.u32 %d4, %r19, %r11, %d4;\nmov.u32 %r20, 0;\n"
+      "inner:\nadd.u32 %r10, %r10, %r19;\nadd.u32 %r20, %r20, 1;\nsetp.lt.u32 %p3, %r20, 3;\n"
+      "@%p3 bra inner;\nbar.sync 0;\nadd.u32 %r15, %r15, 1;\nsetp.lt.u32 %p3, %r15, 5;\n"
+      "@%p3 bra round;\nmov.b64 {%r19, %r20}, %d4;\nadd.u32 %r10, %r10, %r19;\n"
+      "xor.b32 %r11, %r11, %r20;",
+      ".shared .align 4 .b8 own[1024];\n");
+}
+
 /// Two barriers of all blocks, by a word that nobody else writes.
 TEST_P(Waits, BlocksWaitForEachOther) {
   const std::string all =

@@ -1,16 +1,13 @@
 // Runs a kernel's machine code of another processor under an emulator: compiled for that one and
 // linked with the code by tests/host/emulated.hpp. Reads a Start and the kernel's words, writes
 // those that it stored. Ends with 3 where the kernel calls a handler of the interpreter.
-#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <vector>
 
 #include "ptx2spv/abi.hpp"
 #include "tests/support/emulated/start.hpp"
-#include "translator/backend/host/fiber.hpp"
 #include "translator/backend/host/frame.hpp"
 
 extern "C" std::uint32_t kernel(ptx2spv::interpreter::Frame*, std::uint64_t, std::uint64_t,
@@ -19,52 +16,30 @@ extern "C" std::uint32_t kernel(ptx2spv::interpreter::Frame*, std::uint64_t, std
 namespace ptx2spv::interpreter {
 namespace {
 
-struct Warp {
-  Fiber fiber;
-  std::uint32_t number = 0;
-  std::uint64_t block = 0;
-};
-
 /// Bytes of a block's shared memory, of a lane's local memory, and of what nothing is in.
 constexpr std::size_t kShared = 8192, kLocal = 256, kZeros = 4096;
 constexpr std::size_t kRows = 4096;
 
 Frame g_frame;
-std::vector<std::unique_ptr<Warp>> g_warps;
-Warp* g_running = nullptr;
-std::uint32_t g_votes = 0, g_result = 0;
+std::vector<Turn> g_turns;
+std::vector<std::byte> g_saved;
 
-/// Its own stack goes with the objects that std::exit() ends.
-void step(Frame*, std::uint32_t, std::uint32_t) { std::_Exit(3); }
+void step(Frame*, std::uint32_t, std::uint32_t) { std::exit(3); }
 
 /// All warps come to each barrier here.
-std::uint32_t meet(Frame*, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
-                   std::uint32_t votes) {
-  g_votes += static_cast<std::uint32_t>(std::popcount(votes));
-  g_running->fiber.leave();
-  return g_result;
-}
-
-void run_warp(void* pointer) {
-  const Warp& warp = *static_cast<Warp*>(pointer);
-  kernel(&g_frame, warp.block, warp.block + 1, warp.number, warp.number + 1);
-}
-
 void run_block(std::uint64_t block) {
-  for (std::uint32_t w = 0; w < g_warps.size(); ++w) {
-    g_warps[w]->number = w;
-    g_warps[w]->block = block;
-    g_warps[w]->fiber.prepare(run_warp, g_warps[w].get(), w);
-  }
+  const auto warps = static_cast<std::uint32_t>(g_turns.size());
+  for (Turn& turn : g_turns) turn = {};
   for (bool left = true; left;) {
+    kernel(&g_frame, block, block + 1, 0, warps);
+    std::uint32_t votes = 0;
     left = false;
-    g_result = g_votes;
-    g_votes = 0;
-    for (const auto& warp : g_warps) {
-      if (warp->fiber.over()) continue;
-      left = true;
-      g_running = warp.get();
-      warp->fiber.enter();
+    for (const Turn& turn : g_turns) votes += turn.votes;
+    for (Turn& turn : g_turns) {
+      turn.result = votes;
+      turn.votes = 0;
+      turn.goes_on = turn.came != 0;
+      left = left || turn.goes_on;
     }
   }
 }
@@ -111,8 +86,11 @@ void run() {
   g_frame.rows = rows.data();
   g_frame.stop = &stop;
   g_frame.step = step;
-  g_frame.meet = meet;
-  for (std::uint32_t w = 0; w < warps; ++w) g_warps.push_back(std::make_unique<Warp>());
+  g_turns.resize(warps);
+  g_frame.turns = g_turns.data();
+  g_frame.saved_apart = kernel(nullptr, 0, 0, 0, 0);
+  g_saved.resize(std::size_t{g_frame.saved_apart} * warps);
+  g_frame.saved = g_saved.data();
   for (std::uint32_t block = 0; block < start.blocks; ++block) run_block(block);
   std::fwrite(to.data(), 4, to.size(), stdout);
 }

@@ -85,10 +85,11 @@ class Barriers {
   /// The same of one.
   template <typename Release>
   bool open_one(std::uint32_t barrier, std::uint32_t live, Release&& release) {
-    const One b = each_[barrier];
+    One& b = each_[barrier];
     if (b.arrived == 0 || b.arrived < (b.expected ? b.expected : live)) return false;
-    each_[barrier] = {};
-    release(barrier, result(b));
+    const std::uint32_t gives = result(b);
+    b = {};
+    release(barrier, gives);
     return true;
   }
 

@@ -7,7 +7,6 @@
 #include "translator/backend/host/content.hpp"
 #include "translator/backend/host/debug_lines.hpp"
 #include "translator/backend/host/emit.hpp"
-#include "translator/backend/host/fiber.hpp"
 #include "translator/backend/host/llvm_hooks.hpp"
 
 namespace ptx2spv::interpreter::llvm {
@@ -231,10 +230,8 @@ Code::~Code() {
 namespace {
 
 /// Why a function is not compiled, but for its shape.
-std::string too_much(const ir::Function& function, const Needs& needs) {
-  if (function.insts.size() > kMostOperations) return "the kernel is too large";
-  if (needs.barriers && !Fiber::available()) return "barriers are not compiled for this processor";
-  return {};
+std::string too_much(const ir::Function& function) {
+  return function.insts.size() > kMostOperations ? "the kernel is too large" : std::string();
 }
 
 }  // namespace
@@ -250,7 +247,7 @@ std::string refusal(const Program& program, BlockRow row) {
   if (!load_api(problem)) return problem;
   const ir::Function& function = program.source->function;
   const Needs needs = needs_of(function);
-  problem = too_much(function, needs);
+  problem = too_much(function);
   return problem.empty() ? Shape(function, rows_of(needs, row)).problem() : problem;
 }
 
@@ -273,7 +270,7 @@ std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeSt
     if (const auto known = store->load(content)) object = compiler.buffer(*known);
   if (!object) {
     if (stored) return nullptr;
-    if (problem = too_much(function, needs); !problem.empty()) return nullptr;
+    if (problem = too_much(function); !problem.empty()) return nullptr;
     const Shape shape(function, kind.rows);
     if (problem = shape.problem(); !problem.empty()) return nullptr;
     {
@@ -294,7 +291,8 @@ std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeSt
   if (!code->jit_) return nullptr;
   code->run = reinterpret_cast<Compiled>(address);
   code->lanes = kind.lanes;
-  code->barriers = needs.barriers;
+  code->turns = needs.barriers;
+  code->saved_bytes = code->run(nullptr, 0, 0, 0, 0);
   code->yields = needs.yields;
   return code;
 }

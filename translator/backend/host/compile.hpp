@@ -22,8 +22,9 @@ class Code {
 
   Compiled run = nullptr;
   unsigned lanes = 0;
-  bool barriers = false;  ///< a block's warps wait for one another
-  bool yields = false;    ///< in loops, and perhaps for other blocks
+  bool turns = false;             ///< a block's warps wait for one another
+  std::uint32_t saved_bytes = 0;  ///< of a warp, between its turns
+  bool yields = false;            ///< in loops, and perhaps for other blocks
 
  private:
   friend std::shared_ptr<const Code> compile(const Program&, BlockRow, CodeStore*, bool,

@@ -1,11 +1,25 @@
 #include "translator/backend/host/compiled.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 
 #include "translator/backend/host/warp_operations.hpp"
 
 namespace ptx2spv::interpreter {
+
+namespace {
+
+/// Bytes that vectors lie best on a multiple of.
+constexpr std::uint32_t kLine = 64;
+
+/// Nothing of a yield.
+std::optional<ir::BarKind> kind_of(const Step& step) {
+  if (step.op == ir::Op::yield) return std::nullopt;
+  return step.op == ir::Op::control_barrier ? ir::BarKind::sync
+                                            : static_cast<ir::BarKind>(step.imm);
+}
+
+}  // namespace
 
 CompiledLaunch::CompiledLaunch(const Program& made_of, const Launch& of, const llvm::Code& by,
                                std::uint32_t dynamic_shared)
@@ -23,7 +37,7 @@ CompiledLaunch::CompiledLaunch(const Program& made_of, const Launch& of, const l
 CompiledBlocks::CompiledBlocks(CompiledLaunch& launch)
     : launch_(launch), rows_(launch.program.rows), shared_(launch.shared_bytes) {
   const std::uint32_t of_warp = launch.program.local_bytes * launch.code.lanes;
-  const bool together = launch.code.barriers;
+  const bool together = launch.code.turns;
   local_.resize(std::size_t{of_warp} * (together ? launch.warps : 1));
   std::ranges::copy(launch.launch.regions, std::begin(frame_.regions));
   frame_.regions[static_cast<std::size_t>(ir::Space::shared)] = {shared_.data(), shared_.size()};
@@ -36,8 +50,6 @@ CompiledBlocks::CompiledBlocks(CompiledLaunch& launch)
   frame_.rows = rows_.data();
   frame_.stop = &launch.stop;
   frame_.step = do_step;
-  frame_.meet = do_meet;
-  frame_.yield = do_yield;
   frame_.program = &launch.program;
   frame_.owner = this;
   frame_.lanes.bases[0] = rows_.data();
@@ -45,11 +57,12 @@ CompiledBlocks::CompiledBlocks(CompiledLaunch& launch)
   frame_.lanes.launch = &launch.launch;
   frame_.lanes.shared = {shared_.data(), static_cast<std::uint64_t>(shared_.size())};
   if (!together) return;
-  for (std::uint32_t w = 0; w < launch.warps; ++w) {
-    warps_.push_back(std::make_unique<Warp>());
-    warps_.back()->owner = this;
-    warps_.back()->number = w;
-  }
+  turns_.resize(launch.warps);
+  frame_.turns = turns_.data();
+  const std::uint32_t bytes = launch.code.saved_bytes;
+  saved_.resize(std::size_t{bytes} * launch.warps + kLine);
+  frame_.saved = saved_.data() + (kLine - reinterpret_cast<std::uintptr_t>(saved_.data()) % kLine);
+  frame_.saved_apart = bytes;
 }
 
 void CompiledBlocks::do_step(Frame* frame, std::uint32_t number, std::uint32_t mask) {
@@ -62,7 +75,7 @@ void CompiledBlocks::do_step(Frame* frame, std::uint32_t number, std::uint32_t m
 }
 
 CompiledBlocks::Status CompiledBlocks::run(std::uint64_t first, std::uint64_t end) {
-  if (launch_.code.barriers) {
+  if (launch_.code.turns) {
     for (; first < end; ++first) {
       Status status = Status::going;
       for (begin(first); status == Status::going;) status = turn();
@@ -70,99 +83,99 @@ CompiledBlocks::Status CompiledBlocks::run(std::uint64_t first, std::uint64_t en
     }
     return Status::over;
   }
-  return launch_.code.run(&frame_, first, end, 0, launch_.warps) ? Status::stopped : Status::over;
+  const bool stopped = launch_.code.run(&frame_, first, end, 0, launch_.warps) == kStopped;
+  return stopped ? Status::stopped : Status::over;
 }
 
-void CompiledBlocks::run_warp(void* pointer) {
-  Warp& warp = *static_cast<Warp*>(pointer);
-  CompiledBlocks& self = *warp.owner;
-  warp.stopped = self.launch_.code.run(&self.frame_, self.block_, self.block_ + 1, warp.number,
-                                       warp.number + 1) != 0;
-}
-
-std::uint32_t CompiledBlocks::do_meet(Frame* frame, std::uint32_t number, std::uint32_t mask,
-                                      std::uint32_t id, std::uint32_t expected,
-                                      std::uint32_t votes) {
-  auto& self = *static_cast<CompiledBlocks*>(frame->owner);
-  const Step& step = frame->program->steps[number];
-  const auto kind =
-      step.op == ir::Op::control_barrier ? ir::BarKind::sync : static_cast<ir::BarKind>(step.imm);
-  id %= Barriers::kCount;
-  self.moved_ = true;
-  Warp& warp = *self.running_;
-  self.set_live(warp, static_cast<std::uint32_t>(std::popcount(mask)));
-  self.barriers_.arrive(id, warp.live, expected,
-                        votes ? static_cast<std::uint32_t>(std::popcount(votes)) : 0, kind);
-  warp.waits = kind != ir::BarKind::arrive;
-  warp.barrier = id;
-  warp.result = 0;
-  // The last one to come goes on at once.
-  self.barriers_.open_one(id, self.live_, [&](std::uint32_t barrier, std::uint32_t result) {
-    self.release(barrier, result);
-  });
-  if (warp.waits) self.leave(warp);
-  return warp.result;
-}
-
-void CompiledBlocks::do_yield(Frame* frame) {
-  static_cast<CompiledBlocks*>(frame->owner)->running_->fiber.leave();
-}
-
-void CompiledBlocks::set_live(Warp& warp, std::uint32_t threads) {
+void CompiledBlocks::set_live(Turn& warp, std::uint32_t threads) {
   live_ = live_ - warp.live + threads;
   warp.live = threads;
 }
 
-/// To the next warp that may go on, or to who runs them all.
-void CompiledBlocks::leave(Warp& warp) {
-  for (std::size_t i = 1, w = warp.number; i < warps_.size(); ++i) {
-    if (++w == warps_.size()) w = 0;
-    if (warps_[w]->over || warps_[w]->waits) continue;
-    running_ = warps_[w].get();
-    warp.fiber.hand_over(running_->fiber);
-    return;
-  }
-  warp.fiber.leave();
-}
-
 void CompiledBlocks::release(std::uint32_t barrier, std::uint32_t result) {
-  for (const auto& warp : warps_) {
-    if (!warp->waits || warp->barrier != barrier) continue;
-    warp->waits = false;
-    warp->result = result;
+  for (Turn& warp : turns_) {
+    if (!warp.waits || warp.barrier != barrier) continue;
+    warp.waits = false;
+    warp.goes_on = 1;
+    warp.result = result;
   }
 }
 
 void CompiledBlocks::begin(std::uint64_t block) {
   block_ = block;
   barriers_.clear();
-  for (const auto& warp : warps_) {
-    const std::uint32_t first = warp->number * launch_.code.lanes;
-    set_live(*warp, std::min(launch_.threads - first, launch_.code.lanes));
-    warp->waits = warp->over = warp->stopped = false;
-    warp->fiber.prepare(run_warp, warp.get(), warp->number);
+  live_ = launch_.threads;
+  std::uint32_t left = launch_.threads;
+  for (Turn& warp : turns_) {
+    warp.goes_on = 1;
+    warp.from = 0;
+    warp.waits = warp.over = false;
+    warp.live = std::min(left, launch_.code.lanes);
+    left -= warp.live;
   }
 }
 
-CompiledBlocks::Status CompiledBlocks::turn() {
-  bool left = false, ran = false;
-  moved_ = false;
-  for (const auto& warp : warps_) {
-    if (warp->over || warp->waits) continue;
-    ran = true;
-    running_ = warp.get();
-    warp->fiber.enter();
-    // Another one may have come back.
-    running_->over = running_->fiber.over();
-    if (running_->stopped) return Status::stopped;
-    if (!running_->over) continue;
-    moved_ = true;
-    set_live(*running_, 0);
+/// Whether all threads have come to one barrier that asks for no more, as they mostly do. They go
+/// on then.
+bool CompiledBlocks::all_met() {
+  const Turn& first = turns_.front();
+  if (kind_of(launch_.program.steps[first.step]) != ir::BarKind::sync || first.expected)
+    return false;
+  for (const Turn& warp : turns_)
+    if (warp.goes_on || warp.waits || warp.step != first.step || warp.barrier != first.barrier ||
+        warp.came != warp.live || warp.came == 0)
+      return false;
+  for (Turn& warp : turns_) warp.goes_on = 1;
+  return true;
+}
+
+/// Whether the warp did more than wait.
+bool CompiledBlocks::end_turn(Turn& warp) {
+  if (warp.came == 0) {
+    warp.over = true;
+    set_live(warp, 0);
+    return true;
   }
-  for (const auto& warp : warps_) left = left || !warp->over;
+  const Step& step = launch_.program.steps[warp.step];
+  if (!kind_of(step)) {
+    warp.goes_on = 1;
+    return false;
+  }
+  const ir::BarKind kind = kind_of(step).value();
+  warp.barrier %= Barriers::kCount;
+  // Its other threads have ended, or do no more than that.
+  set_live(warp, warp.came);
+  barriers_.arrive(warp.barrier, warp.came, warp.expected, warp.votes, kind);
+  warp.result = 0;
+  warp.waits = kind != ir::BarKind::arrive;
+  warp.goes_on = !warp.waits;
+  barriers_.open_one(warp.barrier, live_, [this](std::uint32_t barrier, std::uint32_t result) {
+    release(barrier, result);
+  });
+  return true;
+}
+
+CompiledBlocks::Status CompiledBlocks::turn() {
+  if (launch_.code.run(&frame_, block_, block_ + 1, 0, launch_.warps) == kStopped)
+    return Status::stopped;
+  if (all_met()) {
+    const bool stop = launch_.stop.load(std::memory_order_relaxed) != 0;
+    return stop ? Status::stopped : Status::going;
+  }
+  bool left = false, ran = false, moved = false;
+  for (Turn& warp : turns_) {
+    // Who waits has not run; who is let go in here runs next time.
+    if (warp.over || warp.waits || warp.goes_on) {
+      left = left || !warp.over;
+      continue;
+    }
+    ran = true;
+    moved = end_turn(warp) || moved;
+    left = left || !warp.over;
+  }
   if (!left) return Status::over;
   if (launch_.stop.load(std::memory_order_relaxed)) return Status::stopped;
-  if (moved_) return Status::going;
+  if (moved) return Status::going;
   // Threads that have ended are not waited for.
   const bool opened = barriers_.open(
       live_, [this](std::uint32_t barrier, std::uint32_t result) { release(barrier, result); });

@@ -7,7 +7,6 @@
 
 #include "translator/backend/host/block.hpp"
 #include "translator/backend/host/compile.hpp"
-#include "translator/backend/host/fiber.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -41,34 +40,20 @@ class CompiledBlocks {
   std::uint64_t iterations() const { return 0; }
 
  private:
-  struct Warp {
-    CompiledBlocks* owner = nullptr;
-    std::uint32_t number = 0;
-    Fiber fiber;
-    std::uint32_t barrier = 0, result = 0;
-    std::uint32_t live = 0;  ///< threads
-    bool waits = false, over = false, stopped = false;
-  };
-
   static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);
-  static std::uint32_t do_meet(Frame* frame, std::uint32_t step, std::uint32_t mask,
-                               std::uint32_t barrier, std::uint32_t expected, std::uint32_t votes);
-  static void do_yield(Frame* frame);
-  static void run_warp(void* warp);
-  void leave(Warp& warp);
+  bool all_met();
+  bool end_turn(Turn& warp);
   void release(std::uint32_t barrier, std::uint32_t result);
-  void set_live(Warp& warp, std::uint32_t threads);
+  void set_live(Turn& warp, std::uint32_t threads);
 
   CompiledLaunch& launch_;
   Frame frame_;
   std::vector<Row> rows_;
-  std::vector<std::byte> shared_, local_;
-  std::vector<std::unique_ptr<Warp>> warps_;
+  std::vector<std::byte> shared_, local_, saved_;
+  std::vector<Turn> turns_;
   Barriers barriers_;
   std::uint32_t live_ = 0;  ///< threads of all warps
   std::uint64_t block_ = 0;
-  Warp* running_ = nullptr;
-  bool moved_ = false;  ///< a warp of the turn did more than wait
 };
 
 }  // namespace ptx2spv::interpreter

@@ -28,6 +28,7 @@ bool Emitter::fail(const ir::Inst& inst) {
 
 bool Emitter::run() {
   find_nan_readers();
+  find_stops();
   begin();
   for (std::uint32_t i = 0; i < shape_.places() && problem_.empty(); ++i) block(i);
   end_warps();
@@ -47,13 +48,14 @@ void Emitter::reserve(Value v) {
   const ir::Inst& inst = f_.insts[v];
   const bool constant = inst.op == Op::constant || inst.op == Op::undef;
   if (constant || inst.type == Type::none) return;
-  if (inst.op != Op::phi && !shape_.crosses(v) && !shape_.escapes(v)) return;
+  if (inst.op != Op::phi && !shape_.crosses(v) && !shape_.escapes(v) && !needed_anywhere_[v])
+    return;
   Home& home = homes_[v];
   const bool uniform = shape_.uniform(v);
   const unsigned parts = inst.type == Type::v2 ? 2 : inst.type == Type::v4 ? 4 : 1;
   for (unsigned i = 0; i < parts; ++i) {
-    home.part[i] = alloca_of(type(inst.type, uniform));
-    if (uniform && shape_.escapes(v)) home.lanes[i] = alloca_of(type(inst.type, false));
+    home.part[i] = variable(v, type(inst.type, uniform));
+    if (uniform && shape_.escapes(v)) home.lanes[i] = variable(v, type(inst.type, false));
   }
 }
 
@@ -80,9 +82,10 @@ void Emitter::begin() {
   allocas_ = l.CreateBuilderInContext(b_.context);
   l.PositionBuilderAtEnd(allocas_, entry_);
   LLVMBasicBlockRef blocks = b_.block(), block = b_.block(), warps = b_.block(), warp = b_.block();
-  LLVMBasicBlockRef over = b_.block();
+  all_over_ = b_.block();
   next_block_ = b_.block();
   next_warp_ = b_.block();
+  warp_over_ = stops_.empty() ? next_warp_ : b_.block();
   stopped_ = b_.block();
   for (std::uint32_t i = 0; i < shape_.places(); ++i) {
     bodies_.push_back(b_.block());
@@ -107,11 +110,9 @@ void Emitter::begin() {
 
   b_.at(blocks);
   LLVMValueRef n = b_.load(b_.i64, at);
-  l.BuildCondBr(b_.b, b_.icmp(int_ult, n, parameter(2)), block, over);
-  b_.at(over);
-  l.BuildRet(b_.b, b_.c32(0));
+  l.BuildCondBr(b_.b, b_.icmp(int_ult, n, parameter(2)), block, all_over_);
   b_.at(stopped_);
-  l.BuildRet(b_.b, b_.c32(1));
+  l.BuildRet(b_.b, b_.c32(kStopped));
   b_.at(next_block_);
   b_.store(b_.op(op_add, b_.load(b_.i64, at), b_.c64(1)), at);
   l.BuildBr(b_.b, blocks);
@@ -135,6 +136,10 @@ void Emitter::begin() {
   l.BuildCondBr(b_.b, b_.icmp(int_ult, w, parameter(4)), warp, next_block_);
 
   b_.at(warp);
+  begin_warp(w);
+}
+
+void Emitter::begin_warp(LLVMValueRef w) {
   first_ = b_.op(op_mul, w, b_.c32(b_.lanes));
   LLVMValueRef offset = b_.op(op_shl, b_.cast(op_zext, first_, b_.i64), b_.c64(2));
   index_ = b_.op(op_add, b_.splat(first_), b_.ramp(b_.i32, 1));
@@ -156,10 +161,15 @@ void Emitter::begin() {
   for (std::uint32_t i = 1; i < shape_.places(); ++i)
     if (shape_.waits(i)) b_.store(b_.l.ConstNull(b_.mask_type), in_[i]);
   b_.store(lanes, in_[0]);
-  l.BuildBr(b_.b, bodies_[0]);
+  if (stops_.empty())
+    b_.l.BuildBr(b_.b, bodies_[0]);
+  else
+    begin_turn(w);
 }
 
 void Emitter::end_warps() {
+  b_.at(all_over_);
+  b_.l.BuildRet(b_.b, b_.c32(saved_bytes_));
   for (std::uint32_t i = 0; i < shape_.places(); ++i) {
     if (!tests_[i]) continue;
     b_.at(tests_[i]);
@@ -192,9 +202,9 @@ Lifted Emitter::value(Value v) {
   const bool outside =
       out.uniform && shape_.escapes(v) && shape_.escapes_to(v, shape_.place(current_));
   if (outside) out.uniform = false;
-  for (; out.parts < 4 && home.part[out.parts]; ++out.parts)
-    out.part[out.parts] = b_.load(type(inst.type, out.uniform),
-                                  outside ? home.lanes[out.parts] : home.part[out.parts]);
+  for (; out.parts < 4 && home.part[out.parts].home; ++out.parts)
+    out.part[out.parts] =
+        b_.load(type(inst.type, out.uniform), (outside ? home.lanes : home.part)[out.parts].home);
   known_[v] = out;
   return out;
 }
@@ -214,17 +224,17 @@ void Emitter::define(Value v, Lifted result) {
   for (unsigned i = 0; i < result.parts; ++i) {
     LLVMValueRef lanes = result.part[i];
     if (!shape_.escapes(v)) {
-      b_.store(lanes, home.part[i]);
+      set(home.part[i], lanes);
       continue;
     }
     // Lanes that have left a loop keep theirs.
-    LLVMValueRef to = home.part[i];
+    const Variable* to = &home.part[i];
     if (result.uniform) {
-      b_.store(lanes, to);
+      set(*to, lanes);
       lanes = b_.splat(lanes);
-      to = home.lanes[i];
+      to = &home.lanes[i];
     }
-    b_.store(b_.select(mask_, lanes, b_.load(b_.l.TypeOf(lanes), to)), to);
+    set(*to, b_.select(mask_, lanes, b_.load(b_.l.TypeOf(lanes), to->home)));
   }
 }
 
@@ -293,9 +303,7 @@ bool Emitter::instruction(Value v) {
     }
     case Op::load: return load(v);
     case Op::store: return store(v);
-    case Op::yield:
-      b_.call(b_.l.VoidTypeInContext(b_.context), field(offsetof(Frame, yield), b_.i64), {frame_});
-      return true;
+    case Op::yield: end_turn(v, b_.c32(0), b_.c32(0), b_.c32(0)); return true;
     case Op::memory_barrier: b_.l.BuildFence(b_.b, kSequentiallyConsistent, 0, ""); return true;
     case Op::library: return library(v) || by_step(v);
     case Op::read_clock:

@@ -118,6 +118,7 @@ class Emitter {
 
   // emit.cpp: the loops over blocks and warps, control flow, values.
   void begin();
+  void begin_warp(LLVMValueRef number);
   void end_warps();
   void block(std::uint32_t place);
   void terminate(BlockId b);
@@ -189,7 +190,27 @@ class Emitter {
   void vote(Value v);
   LLVMValueRef present(Value members);
   void define_by_first(Value v, Lifted result);
+
+  // emit_turns.cpp: barriers, and loops that wait. The warp's turn ends there.
+  void find_stops();
+  void begin_turn(LLVMValueRef number);
+  void end_turn(Value v, LLVMValueRef barrier, LLVMValueRef expected, LLVMValueRef votes);
+  LLVMValueRef of_turn(std::size_t offset);
   bool meet(Value v);
+  /// An alloca, and where it is saved if lanes need it in later turns.
+  struct Variable {
+    LLVMValueRef home = nullptr;
+    LLVMTypeRef type = nullptr;
+    std::uint32_t at = ~0u;
+    bool at_once = false;  ///< saved where it is set, else where turns end
+  };
+  Variable variable(Value v, LLVMTypeRef t);
+  void keep(Variable& of);
+  bool is_set_between_stops(Value v) const;
+  void set(const Variable& to, LLVMValueRef value);
+  void save(const Variable& from, LLVMValueRef value);
+  void restore(const Variable& to);
+  std::vector<Variable> kept_at(std::size_t stop);
 
   Build& b_;
   const ir::Function& f_;
@@ -202,17 +223,25 @@ class Emitter {
 
   LLVMValueRef frame_ = nullptr;
   LLVMBasicBlockRef entry_ = nullptr, stopped_ = nullptr;
-  LLVMBasicBlockRef next_warp_ = nullptr, next_block_ = nullptr;
+  LLVMBasicBlockRef next_warp_ = nullptr, next_block_ = nullptr, warp_over_ = nullptr;
+  LLVMBasicBlockRef all_over_ = nullptr;
   LLVMBuilderRef allocas_ = nullptr;
   LLVMValueRef number_[3] = {}, warp_ = nullptr;  ///< allocas: the block's numbers, the warp's
   LLVMValueRef ids_[3] = {}, first_ = nullptr, index_ = nullptr, local_ = nullptr;
   LLVMValueRef mask_ = nullptr;  ///< of the block that is being made
   BlockId current_ = 0;
+  std::vector<Value> stops_;
+  std::vector<std::vector<Value>> needed_;               ///< by stop
+  std::vector<LLVMBasicBlockRef> behind_;                ///< by stop, where warps go on
+  std::vector<bool> needed_anywhere_;                    ///< by value
+  std::vector<bool> stop_within_;                        ///< by loop
+  std::unordered_map<std::uint32_t, Variable> waiting_;  ///< by place: in_, saved
+  LLVMValueRef turn_ = nullptr, saved_ = nullptr;        ///< the warp's, addresses
+  std::uint32_t saved_bytes_ = 0;
   std::vector<LLVMBasicBlockRef> bodies_, tests_;  ///< by place
   std::vector<LLVMValueRef> in_;                   ///< by place, allocas: lanes that come
   struct Home {
-    LLVMValueRef part[4] = {},
-                 lanes[4] = {};  ///< allocas; `lanes`: of a uniform value that escapes
+    Variable part[4], lanes[4];  ///< `lanes`: of a uniform value that escapes
   };
   std::unordered_map<Value, Home> homes_;
   std::unordered_map<Value, Lifted> known_;  ///< in the block that is being made

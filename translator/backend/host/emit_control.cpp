@@ -11,7 +11,7 @@ using ir::Term;
 /// Where the first of the blocks from a place on is tested for lanes that wait.
 LLVMBasicBlockRef Emitter::next_from(std::uint32_t place) {
   const std::uint32_t next = shape_.next_wait(place);
-  if (next == shape_.places()) return next_warp_;
+  if (next == shape_.places()) return warp_over_;
   if (!tests_[next]) tests_[next] = b_.block();
   return tests_[next];
 }
@@ -68,15 +68,16 @@ void Emitter::take_phis(BlockId from, const std::vector<std::pair<BlockId, LLVMV
     if (!uniform) each.value = spread(each.value);
     for (unsigned i = 0; i < each.value.parts; ++i) {
       LLVMValueRef part = each.value.part[i];
-      LLVMValueRef to = home.part[i];
+      const Variable* to = &home.part[i];
       if (uniform) {
-        b_.store(part, to);
+        set(*to, part);
         if (!escapes) continue;
         part = b_.splat(part);
-        to = home.lanes[i];
+        to = &home.lanes[i];
       }
-      if (escapes || each.keep) part = b_.select(each.lanes, part, b_.load(b_.l.TypeOf(part), to));
-      b_.store(part, to);
+      if (escapes || each.keep)
+        part = b_.select(each.lanes, part, b_.load(b_.l.TypeOf(part), to->home));
+      set(*to, part);
     }
   }
 }

@@ -1,4 +1,4 @@
-// What the lanes of a warp do together, and barriers of a block. A vector is a whole warp here.
+// What the lanes of a warp do together. A vector is a whole warp here.
 #include <cstddef>
 
 #include "translator/backend/host/emit.hpp"
@@ -132,29 +132,6 @@ bool Emitter::together(Value v) {
   b_.call(b_.l.VoidTypeInContext(b_.context), field(offsetof(Frame, step), b_.i64),
           {frame_, b_.c32(steps_[v]), mask_bits()});
   define_by_first(v, take_rows(step.out, inst.type, false));
-  return true;
-}
-
-bool Emitter::meet(Value v) {
-  const ir::Inst& inst = f_.insts[v];
-  LLVMValueRef barrier = b_.c32(0), expected = b_.c32(0), votes = b_.c32(0);
-  if (inst.op == Op::bar_sync) {
-    if (!value(f_.arg(v, 0)).uniform) return fail(inst);
-    barrier = scalar(f_.arg(v, 0));
-    if (inst.count > 1) {
-      if (!value(f_.arg(v, 1)).uniform) return fail(inst);
-      expected = scalar(f_.arg(v, 1));
-    }
-    if (inst.count > 2) {
-      LLVMValueRef vote = wide(f_.arg(v, 2));
-      if (f_.insts[f_.arg(v, 2)].type != Type::i1)
-        vote = b_.icmp(int_ne, vote, b_.l.ConstNull(b_.l.TypeOf(vote)));
-      votes = b_.bits(b_.op(op_and, vote, mask_));
-    }
-  }
-  LLVMValueRef result = b_.call(b_.i32, field(offsetof(Frame, meet), b_.i64),
-                                {frame_, b_.c32(steps_[v]), mask_bits(), barrier, expected, votes});
-  if (inst.type != Type::none) define(v, {.part = {result}, .parts = 1, .uniform = true});
   return true;
 }
 

@@ -59,7 +59,33 @@ class Lives {
     return out;
   }
 
+  std::vector<std::vector<Value>> after(const std::vector<Value>& stops) const {
+    std::vector<std::vector<Value>> out(stops.size());
+    for (Value v = 1; v < f_.insts.size(); ++v) {
+      if (first_[v] == kNone || !rows_of(f_.insts[v].type) || constant(v)) continue;
+      const std::uint32_t from = kept_from(v);
+      for (std::size_t i = 0; i < stops.size(); ++i)
+        if (const std::uint32_t at = first_[stops[i]]; v != stops[i] && from <= at && at < last_[v])
+          out[i].push_back(v);
+    }
+    return out;
+  }
+
  private:
+  /// Who has left a loop keeps what it made there while others go round again.
+  std::uint32_t kept_from(Value v) const {
+    std::uint32_t from = first_[v];
+    const auto leave = [&](std::uint32_t block) {
+      for (std::uint32_t l = inside_[block]; l != kNone; l = loops_[l].parent)
+        if (last_[v] > end_[loops_[l].last]) from = std::min(from, begin_[loops_[l].first]);
+    };
+    leave(made_in_[v]);
+    if (f_.insts[v].op == Op::phi)
+      for (const BlockId p : f_.blocks[order_[made_in_[v]]].preds)
+        if (at_[p] != kNone) leave(at_[p]);
+    return from;
+  }
+
   bool constant(Value v) const {
     return f_.insts[v].op == Op::constant || f_.insts[v].op == Op::undef;
   }
@@ -138,6 +164,12 @@ class Lives {
 
 Places allocate_registers(const ir::Function& function, const std::vector<BlockId>& order) {
   return Lives(function, order).place();
+}
+
+std::vector<std::vector<Value>> needed_after(const ir::Function& function,
+                                             const std::vector<BlockId>& order,
+                                             const std::vector<Value>& stops) {
+  return Lives(function, order).after(stops);
 }
 
 }  // namespace ptx2spv::interpreter

@@ -18,4 +18,10 @@ struct Places {
 /// for a sort.
 Places allocate_registers(const ir::Function& function, const std::vector<ir::BlockId>& order);
 
+/// By instruction of `stops`: the values made before it that a lane may need after it, those of
+/// lanes that are behind it or have left a loop around it among them.
+std::vector<std::vector<ir::Value>> needed_after(const ir::Function& function,
+                                                 const std::vector<ir::BlockId>& order,
+                                                 const std::vector<ir::Value>& stops);
+
 }  // namespace ptx2spv::interpreter

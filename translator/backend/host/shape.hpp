@@ -22,6 +22,8 @@ class Shape {
   std::uint32_t places() const { return static_cast<std::uint32_t>(f_.order.size()); }
   /// Whether lanes may wait at the block of that place while others run elsewhere.
   bool waits(std::uint32_t place) const { return waits_[place]; }
+  /// Whether all lanes that have not ended are there when one is.
+  bool alone(std::uint32_t place) const { return zone_[place] == ir::StructuredLoops::kNone; }
   /// The first place from `place` on where lanes may wait; places() where there is none.
   std::uint32_t next_wait(std::uint32_t place) const { return next_[place]; }
   /// Whether the value is read in another block than its own.
@@ -34,6 +36,7 @@ class Shape {
   /// the block's phis.
   bool keeps_phis(ir::BlockId from, ir::BlockId to) const;
   ir::BlockId home(ir::Value v) const { return home_[v]; }
+  const ir::StructuredLoops& nest() const { return nest_; }
 
  private:
   bool splits(ir::BlockId b) const;
