@@ -22,6 +22,7 @@ constexpr const char* kHelp =
     "       recorder pairs FILE [--only TEXT] [--jobs N] [--seconds N]\n"
     "       recorder texture-pairs FILE [--jobs N]\n"
     "       recorder warps FILE [--only TEXT] [--seed N]\n"
+    "       recorder matrices FILE [--full FILE] [--only TEXT] [--seed N] [--count N]\n"
     "       recorder modules FOLDER\n"
     "       recorder vocabulary FILE --from FOLDER\n"
     "       recorder programs FILE --vocabulary FILE [--seed FIRST] [--count N] [--step N] [--jobs "
@@ -45,6 +46,8 @@ constexpr const char* kHelp =
     "              ends those that fault, one process each\n"
     "texture-pairs the same of textures\n"
     "warps         records shuffles from lanes that are no members, have ended or never were\n"
+    "matrices      records matrix instructions, a hash for each warp; --count records N times as\n"
+    "              many warps\n"
     "modules       writes the PTX of the one-instruction kernels and those of surfaces\n"
     "vocabulary    writes the forms that random programs are made of (FOLDER: tests/data/ptxas)\n"
     "programs      records a checksum of each random program\n"
@@ -108,6 +111,8 @@ int main(int argc, char** argv) {
   if (args[0] == "texture-pairs")
     return ptx2spv::recorder::record_texture_pairs(args[1], range.jobs);
   if (args[0] == "warps") return ptx2spv::recorder::record_warps(args[1], only, seed);
+  if (args[0] == "matrices")
+    return ptx2spv::recorder::record_matrices(args[1], extra, only, seed, range.count);
   if (args[0] == "modules") return ptx2spv::recorder::write_modules(args[1]);
   if (args[0] == "vocabulary")
     return ptx2spv::recorder::write_vocabulary(range.path, range.vocabulary);

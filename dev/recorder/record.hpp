@@ -34,6 +34,10 @@ int record_pairs(const std::string& path, unsigned processes, double seconds,
 int record_texture_pairs(const std::string& path, unsigned processes);
 /// Writes what shuffles give whose sources are no members, have ended or never were.
 int record_warps(const std::string& path, const std::string& only, std::uint32_t seed);
+/// Writes what matrix instructions give, a hash for each warp; every word to `full`. `times` as
+/// many warps as the committed record has.
+int record_matrices(const std::string& path, const std::string& full, const std::string& only,
+                    std::uint32_t seed, std::uint64_t times);
 /// Writes the PTX of every row to the folder `path`, for a look or for ptxas.
 int write_modules(const std::string& path);
 /// Random programs: numbers first, first + step, ... in so many processes side by side.

@@ -14,6 +14,7 @@
 #include <set>
 #include <sstream>
 
+#include "dev/programs/matrices.hpp"
 #include "dev/programs/program.hpp"
 #include "dev/replay/kernel.hpp"
 #include "ptx2spv/translator.hpp"
@@ -182,6 +183,11 @@ void add_derived(Rows& rows) {
   rows.add("tests/calls", file_text(kTests + "calls/calls.ptx"));
 }
 
+void add_matrices(Rows& rows) {
+  for (const programs::MatrixForm& form : programs::matrix_forms())
+    rows.add("tests/matrices", programs::matrix_module(form));
+}
+
 /// Instructions that ptxas takes and the translator refuses (docs/user/limits.md), one of each row.
 constexpr const char* kRefused[] = {
     "cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;",
@@ -238,7 +244,7 @@ std::map<std::string, std::string> excuses() {
 TEST(InstructionTable, EveryRowIsExecutedAgainstTruthThatIsNotOurs) {
   Rows rows;
   for (auto add : {add_programs, add_instruction_record, add_surface_records, add_texture_records,
-                   add_derived})
+                   add_derived, add_matrices})
     add(rows);
   for (const char* folder : {"kernels", "texture_kernels"}) add_manifests(rows, folder);
   ASSERT_FALSE(HasFailure());

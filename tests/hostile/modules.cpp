@@ -132,8 +132,7 @@ void add_mistakes(const Add& add) {
   add("shift_too_far", kHead + ".global .u32 x = 1 << 99999;\n");
   add("shift_back", kHead + ".global .u32 x = 1 << -1;\n");
   add("unknown_instruction", kernel("frobnicate.u32 %r1, %r2;"));
-  add("unsupported_often",
-      kernel(times(5'000, "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\n")));
+  add("unsupported_often", kernel(times(5'000, "wgmma.fence.sync.aligned;\n")));
   add("unknown_modifier", kernel("add.wibble.u32 %r1, %r2, %r3;"));
   add("wrong_types", kernel("add.f32 %d1, %r1, %r2;"));
   add("too_few_operands", kernel("add.u32 %r1;"));

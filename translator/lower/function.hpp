@@ -77,6 +77,7 @@ class FunctionLowering {
   class Float;    ///< lower_float.cpp
   class Convert;  ///< lower_move.cpp
   class Video;    ///< lower_video.cpp
+  class Matrix;   ///< lower_matrix.cpp
   void lower_arithmetic(const Instruction& inst);
   void lower_integer(const Instruction& inst);
   void lower_float(const Instruction& inst);
@@ -114,6 +115,7 @@ class FunctionLowering {
   void lower_surface(const Instruction& inst);
   void lower_texture(const Instruction& inst);
   void lower_video(const Instruction& inst);
+  void lower_matrix(const Instruction& inst);
   /// No result depends on it. That of createpolicy is for cache hints alone, and launches follow
   /// each other as they are.
   void lower_hint(const Instruction&) {}

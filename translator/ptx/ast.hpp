@@ -168,9 +168,10 @@ struct Modifiers {
   Mod cache = Mod::none;  ///< ca cg cs lu cv wb wt
   Mod sem = Mod::none;    ///< weak relaxed acquire release acq_rel sc volatile mmio
   Mod scope = Mod::none;  ///< cta cluster gpu sys (gl: membar)
-  Mod geom = Mod::none;   ///< d1 d2 d3 a1d a2d cube acube d2ms a2dms
-  Mod clamp = Mod::none;  ///< trap clamp zero of surfaces; none: left out, acts as trap
-  Mod query = Mod::none;  ///< suq, txq
+  Mod geom = Mod::none;   ///< d1 d2 d3 a1d a2d cube acube d2ms a2dms; m16n8k16 ... of matrices
+  std::array<Mod, 2> layouts{};  ///< row, col: of a matrix, or of a and b
+  Mod clamp = Mod::none;         ///< trap clamp zero of surfaces; none: left out, acts as trap
+  Mod query = Mod::none;         ///< suq, txq
   bool ftz = false, sat = false, cc = false, uni = false;
   std::array<std::uint64_t, (static_cast<std::size_t>(Mod::count_) + 63) / 64> set{};
 

@@ -41,6 +41,10 @@ void Checker::run() {
       case Opcode::cp: check_async_copy(); break;
       case Opcode::mbarrier: check_mbarrier(); break;
       case Opcode::call: check_call(); break;
+      case Opcode::wmma:
+      case Opcode::mma:
+      case Opcode::ldmatrix:
+      case Opcode::stmatrix: check_matrix(); break;
       default:
         if (inst.op >= Opcode::vadd && inst.op <= Opcode::vset4) {
           check_video();

@@ -233,8 +233,10 @@ bool Checker::memory(const Operand& operand, Space space) {
     Operand reg = operand;
     reg.kind = OperandKind::reg;
     if (!address_register(reg)) return false;
-    // ptxas takes 32 bits for cp.async.
-    if (narrow_address(type_of(reg).type, space) && inst_->op != Opcode::cp)
+    // ptxas takes 32 bits where all addresses are those of shared memory.
+    const bool shared =
+        inst_->op == Opcode::cp || inst_->op == Opcode::ldmatrix || inst_->op == Opcode::stmatrix;
+    if (narrow_address(type_of(reg).type, space) && !shared)
       return fail(operand, "an address of " +
                                (space == Space::none ? std::string("generic") : ".global") +
                                " memory has 64 bits in this module, not " + describe(reg));

@@ -9,6 +9,7 @@
 
 #include "translator/ptx/ast.hpp"
 #include "translator/ptx/instruction_table.hpp"
+#include "translator/ptx/matrix.hpp"
 #include "translator/ptx/parser.hpp"
 
 namespace ptx2spv::ptx {
@@ -91,6 +92,8 @@ class Checker {
   void check_async_copy();
   void check_mbarrier();
   void check_video();
+  void check_matrix();
+  bool fragment(const Operand& operand, const Fragment& want, bool is_dest, bool constants);
   void check_call();
 
   std::span<const Operand> ops() const { return f_.args(*inst_); }

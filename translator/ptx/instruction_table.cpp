@@ -53,6 +53,11 @@ constexpr NamedSlot kNamedSlots[] = {
     {"clamp", SlotKind::clamp, ""},
     {"query", SlotKind::query, ""},
     {"sat", SlotKind::sat, "sat"},
+    {"shape", SlotKind::geom, ""},
+    {"num", SlotKind::mode, ""},
+    {"layout", SlotKind::layout, ""},
+    {"alayout", SlotKind::layout, ""},
+    {"blayout", SlotKind::layout, ""},
 };
 constexpr std::string_view kHints =
     "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
@@ -306,6 +311,7 @@ void apply(Modifiers& mods, const Slot& slot, Mod mod) {
     case SlotKind::sat: mods.sat = true; break;
     case SlotKind::cc: mods.cc = true; break;
     case SlotKind::uni: mods.uni = true; break;
+    case SlotKind::layout: mods.layouts[mods.layouts[0] == Mod::none ? 0 : 1] = mod; break;
   }
 }
 
@@ -313,12 +319,14 @@ bool match_form(const FormInfo& form, std::span<const Mod> given, Modifiers& mod
   std::uint32_t used = 0;
   for (const Mod mod : given) {
     bool found = false;
-    const bool is_type = to_type(mod) != Type::none;
+    // Types and layouts stand in their order: one is the next of its kind or none.
+    const SlotKind ordered = to_type(mod) != Type::none           ? SlotKind::type
+                             : mod == Mod::row || mod == Mod::col ? SlotKind::layout
+                                                                  : SlotKind::plain;
     for (std::size_t i = 0; i < form.slots.size() && !found; ++i) {
       if ((used >> i & 1u) != 0) continue;
       if (!form.slots[i].mods.test(static_cast<std::size_t>(mod))) {
-        // Types stand in their order: this one is the next or none.
-        if (is_type && form.slots[i].kind == SlotKind::type) break;
+        if (ordered != SlotKind::plain && form.slots[i].kind == ordered) break;
         continue;
       }
       used |= 1u << i;

@@ -36,7 +36,8 @@ enum class SlotKind : std::uint8_t {
   ftz,
   sat,
   cc,
-  uni
+  uni,
+  layout
 };
 using ModSet = std::bitset<static_cast<std::size_t>(Mod::count_)>;
 

@@ -1,0 +1,350 @@
+// 9.7.14 products of matrices and moves of them, by exchanges between the threads of a warp that
+// are all there. translator/ptx/matrix.hpp says which thread holds what.
+#include <bit>
+
+#include "translator/lower/function.hpp"
+#include "translator/ptx/matrix.hpp"
+
+namespace ptx2spv::lower {
+
+using ir::Op;
+using ir::Type;
+using ptx::MatrixPart;
+
+class FunctionLowering::Matrix {
+ public:
+  Matrix(FunctionLowering& lowering, const Instruction& inst)
+      : l_(lowering), b_(lowering.b_), inst_(inst), mods_(*inst.mods), a_(lowering.args(inst)) {
+    l_.context_.out.info.sync.warp_operations = true;
+    lane_ = b_.op2(Op::and_, l_.tid_linear(), b_.i32(31));
+    group_ = b_.op2(Op::lshr, lane_, b_.i32(2));
+    within_ = b_.op2(Op::and_, lane_, b_.i32(3));
+  }
+
+  void load_rows();
+  void store_rows();
+  void transpose();
+  void load();
+  void store();
+  void multiply();
+
+ private:
+  /// A matrix with 8 or more rows, or columns, whose words lie along k.
+  struct Factor {
+    MatrixPart part = MatrixPart::a;
+    ptx::Type element = ptx::Type::none;
+    bool tall = false;   ///< in blocks of 16, else of 8
+    unsigned sides = 0;  ///< rows of a, columns of b
+    unsigned words = 0;  ///< of 32 bits, or f64
+    unsigned halves() const { return tall && sides > 8 ? 2 : 1; }
+    unsigned blocks() const { return sides / 8 / halves(); }
+    unsigned quarters() const { return words / 4; }
+    unsigned registers() const { return blocks() * quarters() * halves(); }
+    unsigned reg(unsigned block, unsigned quarter, unsigned half) const {
+      return (block * quarters() + quarter) * halves() + half;
+    }
+  };
+  Factor factor(MatrixPart part) const;
+  bool transposed() const { return mods_.geom == Mod::m8n32k16; }
+  bool wide(ptx::Type type) const { return type == ptx::Type::f64; }
+
+  Value plus(Value a, Value c) { return b_.op2(Op::add, a, c); }
+  Value times(Value a, unsigned by) {
+    return by == 1 ? a : b_.op2(Op::shl, a, b_.i32(static_cast<unsigned>(std::countr_zero(by))));
+  }
+  Value from_lane(Value value, Value lane);
+  Value shared_row(const Place& at, Value row) { return from_lane(at.address, row); }
+  unsigned matrices() const { return mods_.mode == Mod::x4 ? 4 : mods_.mode == Mod::x2 ? 2 : 1; }
+
+  // wmma's matrices in memory
+  struct Stored {
+    Place at;
+    ptx::Type element = ptx::Type::none;
+    Value stride = 0;
+    bool rows = true;  ///< rows lie together, else columns
+  };
+  Stored stored(const Operand& memory, MatrixPart part);
+  Value address(const Stored& in, Value row, Value column);
+  Value load_element(const Stored& in, Value row, Value column) {
+    return l_.memory_.load(in.at.access, address(in, row, column), ptx::bytes(in.element));
+  }
+  Value load_word(const Stored& in, const Factor& f, Value side, unsigned quarter);
+  std::vector<Value> load_factor(const Stored& in, const Factor& f);
+  /// Calls with row and column of each element of the product that the thread has, in order.
+  template <typename Each>
+  void each_element(Each&& each);
+
+  std::vector<Value> exchanged(const Factor& f, const std::vector<Value>& registers, unsigned block,
+                               unsigned half, unsigned odd);
+  Value product(const Factor& a, const std::vector<Value>& x, const Factor& c,
+                const std::vector<Value>& y, Value sum);
+  Value integer(Value word, ptx::Type type, unsigned i);
+
+  FunctionLowering& l_;
+  ir::Builder& b_;
+  const Instruction& inst_;
+  const ptx::Modifiers& mods_;
+  std::span<const Operand> a_;
+  Value lane_ = 0, group_ = 0, within_ = 0;
+};
+
+Value FunctionLowering::Matrix::from_lane(Value value, Value lane) {
+  if (b_.last(value).type == Type::i64) {
+    const Value low = from_lane(b_.inst(Op::trunc, Type::i32, {value}), lane);
+    return b_.inst(Op::pack, Type::i64,
+                   {low, from_lane(b_.inst(Op::high, Type::i32, {value}), lane)});
+  }
+  const Value both = b_.inst(Op::warp_shfl, Type::v2, {value, lane, b_.i32(31), b_.i32(~0u)},
+                             static_cast<std::uint64_t>(ir::ShflMode::idx));
+  b_.last(both).object = 1;
+  return b_.inst(Op::extract, Type::i32, {both}, 0);
+}
+
+/// ldmatrix: thread 8i + j has the address of row j of matrix i.
+void FunctionLowering::Matrix::load_rows() {
+  const Place at = l_.shared_place(inst_, a_[1]);
+  const std::vector<Operand> to = l_.elements(a_[0]);
+  const bool trans = mods_.has(Mod::trans);
+  std::vector<Value> rows;
+  for (unsigned i = 0; i < matrices(); ++i) {
+    const Value first = b_.i32(8 * i);
+    if (!trans) {
+      rows.push_back(shared_row(at, plus(group_, first)));
+      continue;
+    }
+    const Value even = plus(times(within_, 2), first);
+    rows.push_back(shared_row(at, even));
+    rows.push_back(shared_row(at, plus(even, b_.i32(1))));
+  }
+  for (unsigned i = 0; i < matrices(); ++i) {
+    const auto word = [&](unsigned row, Value by, unsigned bytes) {
+      return l_.memory_.load(at.access, plus(rows[row], by), bytes);
+    };
+    const Value value = trans ? l_.arith_.pair16(word(2 * i, times(group_, 2), 2),
+                                                 word(2 * i + 1, times(group_, 2), 2))
+                              : word(i, times(within_, 4), 4);
+    l_.write(to[i], value, ptx::Type::b32);
+  }
+}
+
+void FunctionLowering::Matrix::store_rows() {
+  const Place at = l_.shared_place(inst_, a_[0]);
+  const std::vector<Operand> from = l_.elements(a_[1]);
+  const bool trans = mods_.has(Mod::trans);
+  std::vector<std::pair<Value, Value>> stores;  // address, value
+  for (unsigned i = 0; i < matrices(); ++i) {
+    const Value value = l_.read(from[i], ptx::Type::b32), first = b_.i32(8 * i);
+    if (!trans) {
+      stores.emplace_back(plus(shared_row(at, plus(group_, first)), times(within_, 4)), value);
+      continue;
+    }
+    const Value even = plus(times(within_, 2), first), by = times(group_, 2);
+    stores.emplace_back(plus(shared_row(at, even), by), l_.arith_.lo16(value));
+    stores.emplace_back(plus(shared_row(at, plus(even, b_.i32(1))), by), l_.arith_.hi16(value));
+  }
+  for (const auto& [address, value] : stores)
+    l_.memory_.store(at.access, address, value, trans ? 2 : 4);
+}
+
+/// movmatrix
+void FunctionLowering::Matrix::transpose() {
+  const Value value = l_.read(a_[1], ptx::Type::b32);
+  const Value lane = plus(times(within_, 8), b_.op2(Op::lshr, group_, b_.i32(1)));
+  const Value shift = times(b_.op2(Op::and_, group_, b_.i32(1)), 16);
+  const auto half = [&](Value from) {
+    return l_.arith_.lo16(b_.op2(Op::lshr, from_lane(value, from), shift));
+  };
+  const Value low = half(lane), high = half(plus(lane, b_.i32(4)));
+  l_.write(a_[0], l_.arith_.pair16(low, high), ptx::Type::b32);
+}
+
+FunctionLowering::Matrix::Factor FunctionLowering::Matrix::factor(MatrixPart part) const {
+  const auto [m, n, k] = ptx::matrix_shape(mods_.geom);
+  Factor f;
+  f.part = part;
+  f.element = ptx::matrix_element(inst_, part);
+  f.tall = (part == MatrixPart::a) != transposed();
+  f.sides = part == MatrixPart::a ? m : n;
+  f.words = wide(f.element) ? k : k * ptx::bits(f.element) / 32;
+  return f;
+}
+
+FunctionLowering::Matrix::Stored FunctionLowering::Matrix::stored(const Operand& memory,
+                                                                  MatrixPart part) {
+  const auto [m, n, k] = ptx::matrix_shape(mods_.geom);
+  Stored in;
+  in.at = l_.place(inst_, memory, mods_.space);
+  in.element = ptx::matrix_element(inst_, part);
+  in.rows = mods_.layouts[0] == Mod::row;
+  const unsigned rows = part == MatrixPart::b ? k : m, columns = part == MatrixPart::a ? k : n;
+  in.stride = a_.size() > 2 ? l_.read(a_[2], ptx::Type::b32) : b_.i32(in.rows ? columns : rows);
+  return in;
+}
+
+Value FunctionLowering::Matrix::address(const Stored& in, Value row, Value column) {
+  if (!in.rows) std::swap(row, column);
+  const Value index = plus(b_.op2(Op::mul, row, in.stride), column);
+  const unsigned bits = ptx::bits(in.element);
+  const bool i64 = b_.last(in.at.address).type == Type::i64;
+  Value offset = i64 ? l_.memory_.as64(index) : index;
+  if (bits < 8) {
+    offset = b_.op2(Op::lshr, offset, b_.i32(static_cast<unsigned>(std::countr_zero(8 / bits))));
+  } else if (bits > 8) {
+    offset = times(offset, bits / 8);
+  }
+  return plus(in.at.address, offset);
+}
+
+/// Word `within_` of a quarter, of one row of a or one column of b.
+Value FunctionLowering::Matrix::load_word(const Stored& in, const Factor& f, Value side,
+                                          unsigned quarter) {
+  const unsigned bits = ptx::bits(f.element), each = bits < 32 ? 32 / bits : 1;
+  const Value first = times(plus(within_, b_.i32(4 * quarter)), each);
+  const bool a = f.part == MatrixPart::a;
+  const auto at = [&](Value k) { return a ? std::pair(side, k) : std::pair(k, side); };
+  if (in.rows == a) {
+    const auto [row, column] = at(first);
+    return l_.memory_.load(in.at.access, address(in, row, column), bits == 64 ? 8 : 4);
+  }
+  std::vector<Value> elements;
+  for (unsigned i = 0; i < each; ++i) {
+    const auto [row, column] = at(plus(first, b_.i32(i)));
+    elements.push_back(load_element(in, row, column));
+  }
+  return l_.memory_.join(elements, ptx::bytes(f.element));
+}
+
+std::vector<Value> FunctionLowering::Matrix::load_factor(const Stored& in, const Factor& f) {
+  std::vector<Value> registers;
+  for (unsigned block = 0; block < f.blocks(); ++block)
+    for (unsigned quarter = 0; quarter < f.quarters(); ++quarter)
+      for (unsigned half = 0; half < f.halves(); ++half)
+        registers.push_back(
+            load_word(in, f, plus(group_, b_.i32(8 * (f.halves() * block + half))), quarter));
+  return registers;
+}
+
+template <typename Each>
+void FunctionLowering::Matrix::each_element(Each&& each) {
+  const auto [m, n, k] = ptx::matrix_shape(mods_.geom);
+  const unsigned tall = transposed() ? n : m, flat = transposed() ? m : n;
+  for (unsigned column = 0; column < flat; column += 8)
+    for (unsigned row = 0; row < tall; row += 8)
+      for (unsigned i = 0; i < 2; ++i) {
+        const Value down = plus(group_, b_.i32(row)),
+                    across = plus(times(within_, 2), b_.i32(column + i));
+        transposed() ? each(across, down) : each(down, across);
+      }
+}
+
+void FunctionLowering::Matrix::load() {
+  const MatrixPart part = ptx::matrix_part(mods_);
+  const Stored in = stored(a_[1], part);
+  std::vector<Value> registers;
+  if (part == MatrixPart::c) {
+    each_element(
+        [&](Value row, Value column) { registers.push_back(load_element(in, row, column)); });
+    if (in.element == ptx::Type::f16) registers = l_.memory_.words_of(registers, 2);
+  } else {
+    registers = load_factor(in, factor(part));
+  }
+  const ptx::Type type = wide(in.element) ? ptx::Type::b64 : ptx::Type::b32;
+  const std::vector<Operand> to = l_.elements(a_[0]);
+  // Of f16 there are registers for more than there is.
+  for (std::size_t i = 0; i < to.size(); ++i)
+    l_.write(to[i], registers[i % registers.size()], type);
+}
+
+void FunctionLowering::Matrix::store() {
+  const Stored in = stored(a_[0], MatrixPart::d);
+  const bool halves = in.element == ptx::Type::f16;
+  std::vector<Value> values;
+  for (const Operand& each : l_.elements(a_[1])) {
+    values.push_back(l_.read(each, wide(in.element) ? ptx::Type::b64 : ptx::Type::b32));
+    if (!halves) continue;
+    const Value both = values.back();
+    values.back() = l_.arith_.lo16(both);
+    values.push_back(l_.arith_.hi16(both));
+  }
+  std::size_t next = 0;
+  each_element([&](Value row, Value column) {
+    l_.memory_.store(in.at.access, address(in, row, column), values[next++],
+                     ptx::bytes(in.element));
+  });
+}
+
+/// The words of a row or column that the thread's elements need, from those that hold them: rows
+/// `group_` of a block, or columns 2 * within_ + odd.
+std::vector<Value> FunctionLowering::Matrix::exchanged(const Factor& f,
+                                                       const std::vector<Value>& registers,
+                                                       unsigned block, unsigned half,
+                                                       unsigned odd) {
+  const Value first = f.tall ? times(group_, 4) : plus(times(within_, 8), b_.i32(4 * odd));
+  std::vector<Value> words;
+  for (unsigned i = 0; i < f.words; ++i)
+    words.push_back(from_lane(registers[f.reg(block, i / 4, half)], plus(first, b_.i32(i % 4))));
+  return words;
+}
+
+Value FunctionLowering::Matrix::integer(Value word, ptx::Type type, unsigned i) {
+  const unsigned bits = ptx::bits(type), above = 32 - bits * (i + 1);
+  const bool is_signed = type == ptx::Type::s8 || type == ptx::Type::s4;
+  const Value top = above ? b_.op2(Op::shl, word, b_.i32(above)) : word;
+  return b_.op2(is_signed ? Op::ashr : Op::lshr, top, b_.i32(32 - bits));
+}
+
+Value FunctionLowering::Matrix::product(const Factor& a, const std::vector<Value>& x,
+                                        const Factor& c, const std::vector<Value>& y, Value sum) {
+  if (wide(a.element)) {
+    const ir::FpAttr how{.kind = NumKind::f64, .round = round_of(mods_.rounding, ir::Round::rn)};
+    for (std::size_t i = 0; i < x.size(); ++i)
+      sum = b_.fp(Op::ffma, Type::i64, {x[i], y[i], sum}, how);
+    return sum;
+  }
+  Value products = b_.i32(0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (a.element == ptx::Type::b1) {
+      const Value both = b_.op2(mods_.op == Mod::and_ ? Op::and_ : Op::xor_, x[i], y[i]);
+      products = plus(products, b_.inst(Op::popcount, Type::i32, {both}));
+      continue;
+    }
+    for (unsigned k = 0; k < 32 / ptx::bits(a.element); ++k)
+      products =
+          plus(products, b_.op2(Op::mul, integer(x[i], a.element, k), integer(y[i], c.element, k)));
+  }
+  return l_.arith_.add(NumKind::s32, products, sum, mods_.sat);
+}
+
+void FunctionLowering::Matrix::multiply() {
+  const Factor factors[] = {factor(MatrixPart::a), factor(MatrixPart::b)};
+  const Factor &tall = factors[transposed()], &flat = factors[!transposed()];
+  const ptx::Type word = wide(tall.element) ? ptx::Type::b64 : ptx::Type::b32;
+  const std::vector<Value> rows = l_.read_elements(a_[transposed() ? 2 : 1], word),
+                           columns = l_.read_elements(a_[transposed() ? 1 : 2], word);
+  const std::vector<Value> sums = l_.read_elements(a_[3], word);
+  std::vector<std::vector<Value>> x, y;
+  for (unsigned block = 0; block < tall.blocks(); ++block)
+    for (unsigned half = 0; half < tall.halves(); ++half)
+      x.push_back(exchanged(tall, rows, block, half, 0));
+  for (unsigned block = 0; block < flat.blocks(); ++block)
+    for (unsigned odd = 0; odd < 2; ++odd) y.push_back(exchanged(flat, columns, block, 0, odd));
+  std::vector<Value> results;
+  for (std::size_t column = 0; column < y.size(); column += 2)
+    for (const std::vector<Value>& row : x)
+      for (unsigned odd = 0; odd < 2; ++odd)
+        results.push_back(product(tall, row, flat, y[column + odd], sums[results.size()]));
+  const std::vector<Operand> to = l_.elements(a_[0]);
+  for (std::size_t i = 0; i < to.size(); ++i) l_.write(to[i], results[i], word);
+}
+
+void FunctionLowering::lower_matrix(const Instruction& inst) {
+  Matrix matrix(*this, inst);
+  if (inst.op == Opcode::ldmatrix) return matrix.load_rows();
+  if (inst.op == Opcode::stmatrix) return matrix.store_rows();
+  if (inst.op == Opcode::movmatrix) return matrix.transpose();
+  if (inst.mods->has(Mod::load)) return matrix.load();
+  if (inst.mods->has(Mod::store)) return matrix.store();
+  matrix.multiply();
+}
+
+}  // namespace ptx2spv::lower
