@@ -11,6 +11,7 @@
 #include "ptx2spv/text.hpp"
 #include "src/cache/disk_cache.hpp"
 #include "src/device/calibrate.hpp"
+#include "src/device/host_runs.hpp"
 #include "src/device/needs.hpp"
 #include "src/memory/kernel_heap_name.hpp"
 #include "src/options.hpp"
@@ -410,7 +411,10 @@ Status Device::set_malloc_heap_bytes(std::uint64_t bytes) {
 
 SanitizerReport Device::sanitizer_report() const { return state_->findings.report(); }
 
-Status Device::synchronize() { return state_->queue.wait(state_->queue.submitted()); }
+Status Device::synchronize() {
+  runtime::wait_for_host_runs(*state_);
+  return state_->queue.wait(state_->queue.submitted());
+}
 
 VulkanHandles vulkan_handles(const Device& device) {
   DeviceState& state = *device.state();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "src/device/host_runs.hpp"
 #include "src/executor/executor.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/shape.hpp"
@@ -132,6 +133,7 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   if (Status status = stream.make_room(plan); !status) return status.error();
   auto place = stream.place(plan, false);
   if (!place) return place.error();
+  const HostRun running(device);
   InterpretedKernel::Ending ending;
   std::chrono::duration<double, std::milli> took{};
   Status status = copy_arrays(stream, plan, true);

@@ -1,5 +1,8 @@
 // Launches that the interpreter runs instead of the device, wholly or in part.
+#include <atomic>
 #include <cfenv>
+#include <chrono>
+#include <future>
 
 #include "tests/runtime/fixture.hpp"
 
@@ -172,6 +175,36 @@ TEST(Interpreter, RoundsToNearestEvenWhateverTheCallerDoes) {
   const auto words = read_buffer<std::uint32_t>(to, 5);
   EXPECT_EQ(words[3], 0x3f800000u);
   EXPECT_EQ(words[4], 1u);
+}
+
+// A kernel says that it runs and waits for the program, whose other thread waits for the device.
+TEST(Interpreter, IsWaitedForByOtherThreads) {
+  Device device = device_by(ExecutorPolicy::host);
+  if (!interprets(device)) GTEST_SKIP() << "the interpreter works on CPU devices alone";
+  const Module module =
+      load_on(device,
+              ".visible .entry k(.param .u64 to) {\n.reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %d;\n"
+              "ld.param.u64 %d, [to];\nst.volatile.global.u32 [%d], 1;\n"
+              "AGAIN:\nld.volatile.global.u32 %r, [%d+4];\nsetp.eq.u32 %p, %r, 0;\n@%p bra AGAIN;\n"
+              "st.volatile.global.u32 [%d+8], 1;\nret;\n}\n");
+  const Kernel kernel = must(module.kernel("k"));
+  Buffer to = must(Buffer::create(device, 16, BufferMemory::host));
+  auto* words = reinterpret_cast<std::atomic<std::uint32_t>*>(to.mapped());
+  for (int i = 0; i < 3; ++i) words[i] = 0;
+  LaunchConfig config;
+  config.block = {1, 1, 1};
+  auto launched =
+      std::async(std::launch::async, [&] { return kernel.launch(config, Args().buffer(to)); });
+  while (!words[0] && launched.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
+    continue;
+  auto waited = std::async(std::launch::async, [&] {
+    const Status status = device.synchronize();
+    return std::pair(bool(status), words[2].load());
+  });
+  EXPECT_EQ(waited.wait_for(std::chrono::milliseconds(200)), std::future_status::timeout);
+  words[1] = 1;
+  EXPECT_EQ(waited.get(), std::pair(true, 1u));
+  must(launched.get());
 }
 
 TEST(Interpreter, SaysWhichBlockWaitsAtABarrierForEver) {
