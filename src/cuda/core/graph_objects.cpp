@@ -176,64 +176,138 @@ CUresult change_capture(StreamObject& stream, const CUgraphNode* nodes, const vo
 
 namespace {
 
-constexpr const char* kTypes[] = {"kernel",     "copy", "fill",   "host function", "graph",
-                                  "empty",      "wait", "record", "signal",        "wait",
-                                  "allocation", "free", "words",  "condition"};
+/// NVIDIA's words, by the nodes' types.
+constexpr const char* kTypes[] = {
+    "KERNEL",       "MEMCPY",       "MEMSET",           "HOST",           "GRAPH",     "EMPTY",
+    "EVENT_WAIT",   "EVENT_RECORD", "EXT_SEMAS_SIGNAL", "EXT_SEMAS_WAIT", "MEM_ALLOC", "MEM_FREE",
+    "BATCH_MEM_OP", "CONDITIONAL"};
+/// cudaGraphDebugDotFlags: all, or a kind of detail.
+constexpr unsigned kVerbose = 1, kKernels = 4, kCopies = 8, kFills = 16, kHosts = 32, kEvents = 64,
+                   kAttributes = 512, kHandles = 1024;
 
-std::string describe(const Operation& operation) {
-  std::string text = kTypes[node_type(operation)];
-  if (const auto* kernel = std::get_if<KernelOperation>(&operation.what)) {
-    const LaunchConfig& c = kernel->config;
-    text += fmt::format(" {}\\n{} x {} x {} blocks of {} x {} x {}", kernel->function->name,
-                        c.grid.x, c.grid.y, c.grid.z, c.block.x, c.block.y, c.block.z);
-  } else if (const auto* copy = std::get_if<CopyOperation>(&operation.what)) {
-    text += fmt::format("\\n{} bytes x {} x {}", copy->copy.WidthInBytes, copy->copy.Height,
-                        copy->copy.Depth);
-  } else if (const auto* fill = std::get_if<MemsetOperation>(&operation.what)) {
-    text += fmt::format("\\n{} x {} elements of {} bytes with {:#x}", fill->set.width,
-                        fill->set.height, fill->set.elementSize, fill->set.value);
-  } else if (const auto* taken = std::get_if<AllocateOperation>(&operation.what)) {
-    text += fmt::format("\\n{} bytes", taken->memory->allocation->bytes);
-  }
+struct CopySide {
+  char letter;
+  const char* memory;
+};
+CopySide side_of(unsigned type, const void* host, CUdeviceptr device) {
+  if (type == kMemoryArray) return {'A', "DEVICE"};
+  if (type == kMemoryDevice || (type == kMemoryUnified && find_address(device)))
+    return {'D', "DEVICE"};
+  return {'H', find_host(host) ? "HOST PINNED" : "HOST PAGEABLE"};
+}
+
+std::string detail(const CopyOperation& operation, unsigned flags) {
+  const CUDA_MEMCPY3D_PEER& c = operation.copy;
+  const CopySide from = side_of(c.srcMemoryType, c.srcHost, c.srcDevice);
+  const CopySide to = side_of(c.dstMemoryType, c.dstHost, c.dstDevice);
+  const std::string kind = fmt::format("{}to{}", from.letter, to.letter);
+  if (!(flags & kCopies))
+    return fmt::format("({},{})\n", kind, c.WidthInBytes * c.Height * c.Depth);
+  return fmt::format(
+      "kind: {} ({} to {})\nsrcPos: ({}, {}, {}), pitch {}\ndstPos: ({}, {}, {}), pitch {}\n"
+      "Extent: {} x {} x {}\n",
+      kind, from.memory, to.memory, c.srcXInBytes, c.srcY, c.srcZ, c.srcPitch, c.dstXInBytes,
+      c.dstY, c.dstZ, c.dstPitch, c.WidthInBytes, c.Height, c.Depth);
+}
+
+std::string detail(const KernelOperation& kernel, unsigned flags) {
+  const LaunchConfig& c = kernel.config;
+  std::string text = kernel.function->name + "\n";
+  if (flags & kKernels)
+    text += fmt::format("<<<{{{},{},{}}},{{{},{},{}}},{}>>>\n", c.grid.x, c.grid.y, c.grid.z,
+                        c.block.x, c.block.y, c.block.z, c.dynamic_shared);
+  if (flags & kAttributes) text += fmt::format("cooperative: {}\n", int{c.cooperative});
   return text;
 }
 
-/// A cluster of its nodes; `number` counts the graphs, of which a node may hold another.
-void draw(const GraphObject& graph, unsigned& number, std::string& text) {
-  const unsigned own = number++;
+std::string detail(const MemsetOperation& operation, unsigned flags) {
+  const CUDA_MEMSET_NODE_PARAMS& set = operation.set;
+  if (!(flags & kFills))
+    return fmt::format("({},{})\n", set.value, set.elementSize * set.width * set.height);
+  return fmt::format("dptr: {:#x}, pitch: {}, value: {}, elementSize: {}, width: {}, height: {}\n",
+                     set.dst, set.pitch, set.value, set.elementSize, set.width, set.height);
+}
+
+std::string detail(const HostOperation& each, unsigned flags) {
+  if (!(flags & kHosts)) return {};
+  return fmt::format("fn: {}\nuserData: {}\n", reinterpret_cast<const void*>(each.host.fn),
+                     each.host.userData);
+}
+
+std::string detail_of_event(const EventObject* event, unsigned flags) {
+  return flags & kEvents ? fmt::format("event: {}\n", fmt::ptr(event)) : std::string();
+}
+std::string detail(const WaitOperation& each, unsigned flags) {
+  return detail_of_event(each.event, flags);
+}
+std::string detail(const RecordOperation& each, unsigned flags) {
+  return detail_of_event(each.event, flags);
+}
+
+std::string detail(const AllocateOperation& each, unsigned flags) {
+  const Allocation& made = *each.memory->allocation;
+  return flags & kVerbose ? fmt::format("bytesize: {}\ndptr: {:#x}\n", made.bytes, made.address)
+                          : std::string();
+}
+std::string detail(const FreeOperation& each, unsigned flags) {
+  return flags & kVerbose ? fmt::format("dptr: {:#x}\n", each.address) : std::string();
+}
+std::string detail(const ChildOperation& each, unsigned) {
+  return fmt::format("graph_{}\n", each.graph->id);
+}
+std::string detail(const EmptyOperation&, unsigned) { return {}; }
+std::string detail(const BatchOperation&, unsigned) { return {}; }
+std::string detail(const SemaphoreOperation&, unsigned) { return {}; }
+std::string detail(const ConditionalOperation&, unsigned) { return {}; }
+
+std::string describe(const Operation& operation, unsigned flags) {
+  const int type = node_type(operation);
+  const bool named = type == kNodeChild || (type == kNodeKernel && !(flags & kAttributes));
+  return (named ? "" : std::string(kTypes[type]) + "\n") +
+         std::visit([&](const auto& each) { return detail(each, flags); }, operation.what);
+}
+
+/// A cluster of its nodes, then those of graphs that nodes hold.
+void draw(const GraphObject& graph, unsigned flags, std::string& text) {
   auto& source = const_cast<GraphObject&>(graph);
   std::lock_guard lock(source.mutex);
   std::unordered_map<const GraphNodeObject*, std::size_t> places;
-  text += fmt::format("subgraph cluster_{0} {{\nlabel=\"graph {0}\";\n", own);
+  text += fmt::format("subgraph cluster_{0} {{\nlabel=\"graph_{0}\" graph[style=\"dashed\"];\n",
+                      graph.id);
   for (const auto& each : source.nodes) {
     const std::size_t place = places.size();
     places[each.get()] = place;
-    text += fmt::format("n{}_{}[shape=box,label=\"{}: {}\"];\n", own, place, place,
-                        describe(each->operation));
+    const int type = node_type(each->operation);
+    const char* shape = type == kNodeKernel   ? "octagon"
+                        : type == kNodeMemcpy ? "trapezium"
+                        : type == kNodeMemset ? "invtrapezium"
+                                              : "rectangle";
+    text += fmt::format("\"graph_{}_node_{}\"[style=\"{}\" shape=\"{}\" label=\"{}\n{}", graph.id,
+                        place, type == kNodeKernel ? "bold" : "solid", shape, place,
+                        describe(each->operation, flags));
+    if (flags & kHandles) text += fmt::format("node handle: {}\n", fmt::ptr(each.get()));
+    text += "\"];\n\n";
   }
   for (const auto& each : source.nodes)
     for (const GraphNodeObject* other : each->after)
-      text += fmt::format("n{0}_{1} -> n{0}_{2};\n", own, places[each.get()], places[other]);
+      text += fmt::format("\"graph_{0}_node_{1}\" -> \"graph_{0}_node_{2}\";\n", graph.id,
+                          places[each.get()], places[other]);
   text += "}\n";
-  for (const auto& each : source.nodes)
-    if (const auto* child = std::get_if<ChildOperation>(&each->operation.what)) {
-      const unsigned inner = number;
-      draw(*child->graph, number, text);
-      if (!child->graph->nodes.empty())
-        text += fmt::format("n{}_{} -> n{}_0[style=dotted,lhead=cluster_{}];\n", own,
-                            places[each.get()], inner, inner);
-    }
+  for (const auto& each : source.nodes) {
+    if (const auto* child = std::get_if<ChildOperation>(&each->operation.what))
+      draw(*child->graph, flags, text);
+    if (const auto* choice = std::get_if<ConditionalOperation>(&each->operation.what))
+      for (const auto& body : choice->bodies) draw(*body, flags, text);
+  }
 }
 
 }  // namespace
 
-/// Flags ask for more than names, unknown ones for nothing; what is known is always there.
-CUresult print_graph(CUgraph handle, const char* path, unsigned /*flags*/) {
+CUresult print_graph(CUgraph handle, const char* path, unsigned flags) {
   auto graph = tables().graphs.find(handle);
   if (!graph || !path) return fail(eInvalidValue, "no such graph or path");
-  std::string text = "digraph dot {\ncompound=true;\n";
-  unsigned number = 0;
-  draw(*graph, number, text);
+  std::string text = "digraph dot {\n";
+  draw(*graph, flags & kVerbose ? ~0u : flags, text);
   text += "}\n";
   std::FILE* file = std::fopen(path, "w");
   if (!file) return fail(eOperatingSystem, fmt::format("{} cannot be written", path));

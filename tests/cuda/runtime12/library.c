@@ -249,17 +249,34 @@ static void nodes(void) {
   /* The picture has every node, and those of the graph in a node. */
   OK(cudaGraphAddKernelNode(&second, inner, NULL, 0, &params));
   OK(cudaGraphAddChildGraphNode(&child, graph, &copy_node, 1, inner));
-  char path[] = "/tmp/ptx2spv-dot-XXXXXX", text[4096] = "";
+  FILE* again = NULL;
+  char path[] = "/tmp/ptx2spv-dot-XXXXXX", text[8192] = "";
   const int file = mkstemp(path);
   OK(cudaGraphDebugDotPrint(graph, path, 0));
   TRUE(read(file, text, sizeof text - 1) > 0);
   close(file);
   unlink(path);
   TRUE(!strncmp(text, "digraph", 7));
-  TRUE(strstr(text, "0: kernel nothing\\n7 x 1 x 1 blocks of 32 x 1 x 1"));
-  TRUE(strstr(text, "2: copy\\n24 bytes x 4 x 2"));
-  TRUE(strstr(text, "n0_0 -> n0_1;") && strstr(text, "n0_2 -> n0_3;"));
-  TRUE(strstr(text, "n1_0[") && strstr(text, "cluster_1"));
+  unsigned outer = 0, within = 0;
+  TRUE(sscanf(strstr(text, "cluster_"), "cluster_%u", &outer) == 1);
+  char line[200];
+  snprintf(line, sizeof line,
+           "\"graph_%u_node_0\"[style=\"bold\" shape=\"octagon\" label=\"0\nnothing\n\"];", outer);
+  TRUE(strstr(text, line));
+  TRUE(strstr(text, "label=\"2\nMEMCPY\n(HtoA,192)\n\"];"));
+  snprintf(line, sizeof line, "\"graph_%u_node_2\" -> \"graph_%u_node_3\";", outer, outer);
+  TRUE(strstr(text, line));
+  TRUE(sscanf(strstr(text, "label=\"3\ngraph_"), "label=\"3\ngraph_%u", &within) == 1);
+  snprintf(line, sizeof line, "\"graph_%u_node_0\"[", within);
+  TRUE(within != outer && strstr(text, line));
+  /* With details. */
+  OK(cudaGraphDebugDotPrint(graph, path, 1));
+  memset(text, 0, sizeof text);
+  TRUE((again = fopen(path, "r")) && fread(text, 1, sizeof text - 1, again) > 0);
+  fclose(again);
+  unlink(path);
+  TRUE(strstr(text, "label=\"0\nKERNEL\nnothing\n<<<{7,1,1},{32,1,1},0>>>\n"));
+  TRUE(strstr(text, "kind: HtoA (HOST PAGEABLE to DEVICE)\n"));
   IS(cudaGraphDebugDotPrint(graph, "/nowhere/graph.dot", 0), 304);
   OK(cudaGraphDestroy(graph));
   OK(cudaGraphDestroy(inner));
