@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <set>
+
+#include <fmt/format.h>
 
 namespace ptx2spv::cuda {
 
@@ -57,6 +60,13 @@ bool is_pageable(CUdeviceptr address, std::size_t bytes, int place) {
          device_attribute(*device, DeviceAttribute::PAGEABLE_MEMORY_ACCESS).value_or(0);
 }
 
+/// A node of the host's memory; a kernel without such nodes has one.
+bool is_node(int id) {
+  std::error_code none;
+  return id == 0 ||
+         std::filesystem::exists(fmt::format("/sys/devices/system/node/node{}", id), none);
+}
+
 /// What all pages have alike, else `other`.
 template <class Get>
 int common(std::span<const Page> range, int other, Get&& get) {
@@ -88,45 +98,46 @@ int type_of_place(int place) { return place == kNowhere ? 0 : place == kHost ? 2
 
 }  // namespace
 
-std::optional<int> location_of(const CUmemLocation& location) {
-  constexpr int kDevice = 1, kLastHost = 4;  // the host, a node of it, the current node
-  if (location.type > kDevice && location.type <= kLastHost) return kHost;
-  if (location.type != kDevice || !device_at(location.id)) return std::nullopt;
-  return location.id;
+AdvisedPlace location_of(const CUmemLocation& location) {
+  constexpr int kDevice = 1, kNode = 3, kLast = 4;  // a node of the host, the current node
+  if (location.type < kDevice || location.type > kLast) return {0, eInvalidValue};
+  if (location.type == kDevice)
+    return {location.id, device_at(location.id) ? eSuccess : eInvalidDevice};
+  return {kHost, location.type == kNode && !is_node(location.id) ? eInvalidValue : eSuccess};
 }
 
-std::optional<int> location_of_ordinal(int ordinal) {
-  if (ordinal != kHost && !device_at(ordinal)) return std::nullopt;
-  return ordinal;
+AdvisedPlace location_of_ordinal(int ordinal) {
+  return {ordinal, ordinal == kHost || device_at(ordinal) ? eSuccess : eInvalidDevice};
 }
 
-CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, std::optional<int> place) {
+CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, AdvisedPlace place) {
   if (advice < kSetReadMostly || advice > kUnsetAccessed)
     return fail(eInvalidValue, "no such advice");
   const bool located = advice == kSetPreferred || advice >= kSetAccessed;
-  if (located && !place) return fail(eInvalidValue, "no such device");
-  if (is_pageable(address, bytes, place.value_or(kHost))) return eSuccess;
+  if (!located) place = {kHost, eSuccess};
+  if (place.code != eSuccess) return fail(eInvalidValue, "no such device or node");
+  if (is_pageable(address, bytes, place.ordinal)) return eSuccess;
   if (CUresult code = check_managed(address, bytes); code != eSuccess) return code;
   std::lock_guard lock(pages().mutex);
   for (Page& each : pages_of(address, bytes)) switch (advice) {
       case kSetReadMostly: each.read_mostly = true; break;
       case kUnsetReadMostly: each.read_mostly = false; break;
-      case kSetPreferred: each.preferred = *place; break;
+      case kSetPreferred: each.preferred = place.ordinal; break;
       case kUnsetPreferred: each.preferred = kNowhere; break;
-      case kSetAccessed: each.accessed.insert(*place); break;
-      default: each.accessed.erase(*place);
+      case kSetAccessed: each.accessed.insert(place.ordinal); break;
+      default: each.accessed.erase(place.ordinal);
     }
   return eSuccess;
 }
 
-CUresult prefetch(CUdeviceptr address, std::size_t bytes, std::optional<int> place,
-                  unsigned flags) {
+CUresult prefetch(CUdeviceptr address, std::size_t bytes, AdvisedPlace place, unsigned flags) {
   if (flags) return fail(eInvalidValue, "the flags of a prefetch are 0");
-  if (!place) return fail(eInvalidDevice, "no such device");
-  if (is_pageable(address, bytes, *place)) return eSuccess;
+  if (!address || !bytes) return fail(eInvalidValue, "a prefetch of no memory");
+  if (place.code != eSuccess) return fail(place.code, "no such device or node");
+  if (is_pageable(address, bytes, place.ordinal)) return eSuccess;
   if (CUresult code = check_managed(address, bytes); code != eSuccess) return code;
   std::lock_guard lock(pages().mutex);
-  for (Page& each : pages_of(address, bytes)) each.prefetched = *place;
+  for (Page& each : pages_of(address, bytes)) each.prefetched = place.ordinal;
   return eSuccess;
 }
 

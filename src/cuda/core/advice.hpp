@@ -6,13 +6,16 @@
 
 namespace ptx2spv::cuda {
 
-/// Where a device's ordinal, or -1 for the host, is in a location; nothing: it is no such place.
-std::optional<int> location_of(const CUmemLocation& location);
+/// A device's ordinal, or -1 for the host.
+struct AdvisedPlace {
+  int ordinal = 0;
+  CUresult code = eSuccess;  ///< what a prefetch there answers: there may be no such place
+};
+AdvisedPlace location_of(const CUmemLocation& location);
 /// The same of an ordinal.
-std::optional<int> location_of_ordinal(int ordinal);
-/// Ordinals stand for devices, -1 for the host.
-CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, std::optional<int> place);
-CUresult prefetch(CUdeviceptr address, std::size_t bytes, std::optional<int> place, unsigned flags);
+AdvisedPlace location_of_ordinal(int ordinal);
+CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, AdvisedPlace place);
+CUresult prefetch(CUdeviceptr address, std::size_t bytes, AdvisedPlace place, unsigned flags);
 /// What cudaStreamAttachMemAsync checks: managed memory as a whole, pageable memory with a length.
 CUresult attach(const StreamObject& stream, CUdeviceptr address, std::size_t bytes, unsigned flags);
 CUresult range_attribute(void* data, std::size_t data_bytes, int attribute, CUdeviceptr address,

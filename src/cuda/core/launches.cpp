@@ -19,19 +19,25 @@ namespace {
 
 constexpr int kSharedUnasked = limits::kSharedUnasked, kMostShared = limits::kShared;
 
+CUresult bad_launch(const FunctionObject& function, const std::string& text) {
+  return fail(eInvalidValue, fmt::format("launch of {}: {}", function.name, text));
+}
+
+CUresult check_extents(const FunctionObject& function, const LaunchConfig& config) {
+  const std::string text = runtime::wrong_shape(config.grid, config.block);
+  return text.empty() ? eSuccess : bad_launch(function, text);
+}
+
 CUresult check_shape(const FunctionObject& function, const LaunchConfig& config) {
-  const auto bad = [&](const std::string& text) {
-    return fail(eInvalidValue, fmt::format("launch of {}: {}", function.name, text));
-  };
-  if (const std::string text = runtime::wrong_shape(config.grid, config.block); !text.empty())
-    return bad(text);
+  if (CUresult code = check_extents(function, config); code != eSuccess) return code;
   const EntryInfo& info = function.kernel.info();
   const int most =
       std::max(function.max_dynamic_shared + static_cast<int>(info.shared_bytes), kSharedUnasked);
   if (std::uint64_t{info.shared_bytes} + config.dynamic_shared > static_cast<std::uint64_t>(most))
-    return bad(fmt::format("{} bytes of shared memory, {} of them dynamic, are over {}",
-                           std::uint64_t{info.shared_bytes} + config.dynamic_shared,
-                           config.dynamic_shared, most));
+    return bad_launch(function,
+                      fmt::format("{} bytes of shared memory, {} of them dynamic, are over {}",
+                                  std::uint64_t{info.shared_bytes} + config.dynamic_shared,
+                                  config.dynamic_shared, most));
   return eSuccess;
 }
 
@@ -189,6 +195,7 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
   bool captured = false;
   if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
   if (cooperative) {
+    if (CUresult code = check_extents(function, config); code != eSuccess) return code;
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
     const std::uint64_t blocks = runtime::volume(config.grid);
     const int processors = resident_multiprocessors(*stream->context->device);
