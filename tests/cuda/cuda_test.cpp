@@ -512,7 +512,7 @@ TEST_P(CudaHostSide, AnswersAsNvidias) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
                          ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
-                                           "units", "homeless", "references", "pools"));
+                                           "units", "homeless", "references", "pools", "edges"));
 
 TEST(CudaTraps, StayUntilTheProcessEnds) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";

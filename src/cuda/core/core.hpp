@@ -180,6 +180,9 @@ CUresult make_graph_memory(ContextObject& context, std::size_t bytes,
 CUresult take_graph_memory(GraphMemory& memory, bool take);
 /// A CUgraphMem_attribute of a device, asked for or set back.
 CUresult graph_memory_attribute(int ordinal, int attribute, std::uint64_t* value, bool reset);
+/// Counts what an instance needs that is uploaded.
+void reserve_graph_memory(DeviceObject& device, std::uint64_t bytes);
+CUresult trim_graph_memory(int ordinal);
 
 // ------------------------------------------------------------------------------- operations
 

@@ -79,6 +79,9 @@ CUresult instantiate(const GraphObject& graph, std::shared_ptr<GraphExecObject>&
 /// The node of an instantiated graph that `node` became.
 GraphNodeObject* instance_of(const GraphExecObject& exec, const GraphNodeObject& node);
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec);
+CUresult upload_graph(CUgraphExec exec);
+/// Bytes in whole blocks, in which NVIDIA's driver counts memory of graphs and pools.
+std::uint64_t blocks_of(std::uint64_t bytes);
 
 // What both interfaces have under different names.
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace ptx2spv::cuda {
@@ -339,11 +340,63 @@ void free_memory_of(const GraphObject& graph) {
 
 }  // namespace
 
+namespace {
+
+bool comes_before(const GraphNodeObject& from, const GraphNodeObject& to) {
+  std::unordered_set<const GraphNodeObject*> seen;
+  std::vector<const GraphNodeObject*> next{&from};
+  while (!next.empty()) {
+    const GraphNodeObject* node = next.back();
+    next.pop_back();
+    if (node == &to) return true;
+    for (const GraphNodeObject* each : node->after)
+      if (seen.insert(each).second) next.push_back(each);
+  }
+  return false;
+}
+
+/// What a node takes once another has freed it, where their order is certain.
+struct Room {
+  std::uint64_t blocks = 0;
+  const GraphNodeObject* freed = nullptr;
+};
+
+/// Counts what the nodes have at once, as far as they are not in each other's order.
+void reserve_memory_of(const GraphObject& graph) {
+  std::vector<Room> rooms;
+  std::unordered_map<const GraphMemory*, std::size_t> taken;
+  DeviceObject* device = nullptr;
+  std::vector<GraphNodeObject*> order;
+  if (!has_memory(graph) || sort(graph, order) != eSuccess) return;
+  for (const GraphNodeObject* node : order) {
+    if (const auto* each = std::get_if<AllocateOperation>(&node->operation.what)) {
+      if (each->memory->live) return;  // the launch fails
+      device = each->memory->device;
+      const std::uint64_t blocks = blocks_of(each->memory->allocation->bytes);
+      auto room = std::ranges::find_if(rooms, [&](const Room& old) {
+        return old.freed && old.blocks >= blocks && comes_before(*old.freed, *node);
+      });
+      if (room == rooms.end()) room = rooms.insert(room, {blocks});
+      room->freed = nullptr;
+      taken[each->memory.get()] = static_cast<std::size_t>(room - rooms.begin());
+    }
+    if (const auto* each = std::get_if<FreeOperation>(&node->operation.what))
+      if (const auto found = taken.find(each->memory.lock().get()); found != taken.end())
+        rooms[found->second].freed = node;
+  }
+  std::uint64_t all = 0;
+  for (const Room& each : rooms) all += each.blocks;
+  if (device) reserve_graph_memory(*device, all);
+}
+
+}  // namespace
+
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   wait_for_kept(stream, *exec.graph);
   const bool host = calls_host(*exec.graph);
   if (!host && !is_held_up(stream)) {
     if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);
+    reserve_memory_of(*exec.graph);
     for (const GraphNodeObject* each : exec.order)
       if (each->enabled)
         if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
@@ -353,10 +406,18 @@ CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   const bool frees = exec.flags & kGraphFreeOnLaunch;
   auto work = [own = stream.shared_from_this(), graph = clone(*exec.graph), frees] {
     if (frees) free_memory_of(*graph);
+    reserve_memory_of(*graph);
     if (CUresult code = begin_conditions(*graph); code != eSuccess) return code;
     return run_graph(*own, *graph);
   };
   return host ? in_own_thread(stream, std::move(work)) : in_order(stream, std::move(work));
+}
+
+CUresult upload_graph(CUgraphExec handle) {
+  auto exec = tables().graph_execs.find(handle);
+  if (!exec) return fail(eInvalidValue, "no such instance of a graph");
+  reserve_memory_of(*exec->graph);
+  return eSuccess;
 }
 
 }  // namespace ptx2spv::cuda

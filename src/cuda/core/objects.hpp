@@ -21,8 +21,11 @@
 namespace ptx2spv::cuda {
 
 /// Bytes, and the most that they were since somebody set that back.
+/// Memory of graphs' nodes: what is taken now, and what graphs keep for their next launches, in
+/// whole blocks of NVIDIA's driver.
 struct GraphMemoryCount {
-  std::atomic<std::uint64_t> now{0}, high{0};
+  std::mutex mutex;
+  std::uint64_t taken = 0, kept = 0, most_used = 0, most_reserved = 0;
 };
 
 /// One device of CUDA's numbering. Opened when first used.
@@ -42,7 +45,7 @@ struct DeviceObject {
   unsigned primary_flags = 0, primary_users = 0;
   std::shared_ptr<PoolObject> builtin_pool, current_pool;  ///< null: not asked for, or the builtin
 
-  GraphMemoryCount graph_used, graph_reserved;  ///< memory of graphs' nodes
+  GraphMemoryCount graph_memory;
 };
 
 enum class MemoryUse : std::uint8_t {

@@ -14,6 +14,11 @@
 
 namespace ptx2spv::cuda {
 
+std::uint64_t blocks_of(std::uint64_t bytes) {
+  constexpr std::uint64_t kBlock = 32 << 20;
+  return bytes / kBlock * kBlock + (bytes % kBlock ? kBlock : 0);
+}
+
 namespace {
 
 // CUmemPool_attribute.
@@ -138,8 +143,7 @@ CUresult create_pool(CUmemoryPool* made, const CUmemPoolProps* props) {
   if (!device_at(props->location.id)) return fail(eInvalidValue, "no such device");
   auto pool = std::make_shared<PoolObject>();
   pool->device = props->location.id;
-  constexpr std::uint64_t kStep = 32 << 20;  // in which NVIDIA's driver counts
-  pool->most = props->maxSize / kStep * kStep + (props->maxSize % kStep ? kStep : 0);
+  pool->most = blocks_of(props->maxSize);
   *made = tables().pools.add(std::move(pool));
   return eSuccess;
 }
@@ -352,25 +356,27 @@ namespace {
 // CUgraphMem_attribute.
 constexpr int kGraphUsed = 0, kGraphUsedHigh = 1, kGraphReserved = 2, kGraphReservedHigh = 3;
 
-void count(GraphMemoryCount& counter, std::uint64_t bytes, bool more) {
-  if (!more) {
-    counter.now -= bytes;
-    return;
-  }
-  const std::uint64_t now = counter.now += bytes;
-  std::uint64_t high = counter.high;
-  while (high < now && !counter.high.compare_exchange_weak(high, now)) {
-  }
+/// Graphs that need `more` beside what is taken keep that much from now on.
+void keep_for_graphs(GraphMemoryCount& count, std::uint64_t more) {
+  count.kept = std::max(count.kept, count.taken + more);
+  count.most_used = std::max(count.most_used, count.kept);
+  count.most_reserved = std::max(count.most_reserved, count.kept);
+}
+
+void count_taken(DeviceObject& device, std::uint64_t bytes, bool more) {
+  GraphMemoryCount& count = device.graph_memory;
+  std::lock_guard lock(count.mutex);
+  count.taken = more ? count.taken + blocks_of(bytes) : count.taken - blocks_of(bytes);
+  keep_for_graphs(count, 0);
 }
 
 }  // namespace
 
 GraphMemory::~GraphMemory() {
   if (!allocation) return;
-  count(device->graph_reserved, allocation->bytes, false);
   if (live) {
     // Nobody freed it: from now on it is the program's, as memory that cudaMalloc gave.
-    count(device->graph_used, allocation->bytes, false);
+    count_taken(*device, allocation->bytes, false);
     allocation->graph = nullptr;
   } else {
     forget(*allocation);
@@ -384,7 +390,6 @@ CUresult make_graph_memory(ContextObject& context, std::size_t bytes,
   if (code != eSuccess) return code;
   memory->device = context.device;
   memory->allocation->graph = memory.get();
-  count(context.device->graph_reserved, bytes, true);
   made = std::move(memory);
   return eSuccess;
 }
@@ -402,7 +407,7 @@ CUresult take_graph_memory(GraphMemory& memory, bool take) {
   if (memory.live.exchange(take) == take)
     return fail(eInvalidValue, take ? "the graph's memory was not freed since its last launch"
                                     : "the graph's memory is freed already");
-  count(memory.device->graph_used, memory.allocation->bytes, take);
+  count_taken(*memory.device, memory.allocation->bytes, take);
   return eSuccess;
 }
 
@@ -411,15 +416,30 @@ CUresult graph_memory_attribute(int ordinal, int attribute, std::uint64_t* value
   if (!device) return fail(eInvalidDevice, "no such device");
   if (!value || attribute < kGraphUsed || attribute > kGraphReservedHigh)
     return fail(eInvalidValue, "no such attribute of graphs' memory");
-  GraphMemoryCount& counter =
-      attribute >= kGraphReserved ? device->graph_reserved : device->graph_used;
-  const bool high = attribute == kGraphUsedHigh || attribute == kGraphReservedHigh;
+  GraphMemoryCount& count = device->graph_memory;
+  std::lock_guard lock(count.mutex);
+  std::uint64_t* most = attribute == kGraphUsedHigh       ? &count.most_used
+                        : attribute == kGraphReservedHigh ? &count.most_reserved
+                                                          : nullptr;
   if (!reset) {
-    *value = high ? counter.high : counter.now;
+    *value = most ? *most : count.kept;
     return eSuccess;
   }
-  if (!high || *value) return fail(eInvalidValue, "only the highest counts are set, to 0");
-  counter.high = counter.now.load();
+  if (!most || *value) return fail(eInvalidValue, "only the highest counts are set, to 0");
+  *most = count.kept;
+  return eSuccess;
+}
+
+void reserve_graph_memory(DeviceObject& device, std::uint64_t bytes) {
+  std::lock_guard lock(device.graph_memory.mutex);
+  keep_for_graphs(device.graph_memory, bytes);
+}
+
+CUresult trim_graph_memory(int ordinal) {
+  DeviceObject* device = device_at(ordinal);
+  if (!device) return fail(eInvalidDevice, "no such device");
+  std::lock_guard lock(device->graph_memory.mutex);
+  device->graph_memory.kept = device->graph_memory.taken;
   return eSuccess;
 }
 
