@@ -25,10 +25,62 @@ bool readonly(const Inst& inst) {
 
 constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;
 
+/// Whether a thread may learn from the instruction that another one has stored.
+bool may_wait(const Inst& inst) {
+  const bool read = inst.op == Op::load && inst.mem.is_volatile;
+  const unsigned flags = info(inst.op).flags;
+  const bool plain = inst.op == Op::get_var || inst.op == Op::set_var || inst.op == Op::load ||
+                     inst.op == Op::store || inst.op == Op::progress ||
+                     inst.op == Op::memory_barrier || inst.op == Op::surf_query ||
+                     (is_warp_operation(inst.op) && inst.op != Op::warp_sync);
+  return read || (!plain && (flags & (flag::R | flag::W)));
+}
+
+/// Whether all threads of the block meet at it.
+bool meets_all(const Function& f, Value v) {
+  const Inst& inst = f.insts[v];
+  if (inst.op != Op::bar_sync) return is_barrier(inst.op);
+  const bool counted =
+      inst.count > 1 && (f.insts[f.arg(v, 1)].op != Op::constant || f.insts[f.arg(v, 1)].imm != 0);
+  return !counted && inst.imm != static_cast<std::uint64_t>(BarKind::arrive);
+}
+
 }  // namespace
 
+/// A load settles where on no way from a barrier, or from the kernel's start, a thread may wait.
+void Uniformity::find_settled() {
+  std::vector<bool> waited(f_.blocks.size(), false);
+  const auto walk = [&](BlockId b, const auto& each) {
+    bool may = waited[b];
+    for (const Value v : f_.blocks[b].insts) {
+      each(v, may);
+      may = !meets_all(f_, v) && (may || may_wait(f_.insts[v]));
+    }
+    return may;
+  };
+  std::vector<BlockId> work(f_.order.rbegin(), f_.order.rend());
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    if (!walk(b, [](Value, bool) {})) continue;
+    for (const BlockId next : f_.blocks[b].succs) {
+      if (waited[next]) continue;
+      waited[next] = true;
+      work.push_back(next);
+    }
+  }
+  for (const BlockId b : f_.order)
+    (void)walk(b, [&](Value v, bool may) {
+      const Inst& inst = f_.insts[v];
+      const bool shares =
+          inst.mem.space == Space::shared || (scope_.warp && inst.mem.space == Space::global);
+      settled_[v] = inst.op == Op::load && shares && !inst.mem.is_volatile && !may;
+    });
+}
+
 /// Whether the operation itself makes threads differ, whatever its operands are.
-bool Uniformity::source(const Inst& inst) const {
+bool Uniformity::source(Value v) const {
+  const Inst& inst = f_.insts[v];
   switch (inst.op) {
     case Op::builtin:
       switch (inst.builtin) {
@@ -42,7 +94,10 @@ bool Uniformity::source(const Inst& inst) const {
         case Builtin::subgroup_lane: return true;
         default: return false;
       }
-    case Op::load: return !readonly(inst) && (!scope_.lock_step || inst.mem.space == Space::local);
+    case Op::load:
+      return !readonly(inst) && !settled_[v] &&
+             (!scope_.lock_step || inst.mem.space == Space::local);
+    case Op::bar_sync: return false;
     case Op::warp_vote:
     case Op::warp_redux:
     case Op::warp_active: return !scope_.warp;
@@ -87,6 +142,7 @@ Uniformity::Uniformity(const Function& f, const EarlyExits& early, const Scope& 
       blocks_(f.blocks.size()),
       joins_(f.blocks.size()),
       early_(f.blocks.size()),
+      settled_(f.insts.size()),
       nest_(f, f.order),
       left_unevenly_(nest_.loops.size()),
       home_(f.insts.size(), kNoBlock) {
@@ -103,6 +159,7 @@ Uniformity::Uniformity(const Function& f, const EarlyExits& early, const Scope& 
     early_[b] = true;
     joins_[f.blocks[b].merge_block] = true;
   }
+  if (!scope_.lock_step) find_settled();
   spread();
 }
 
@@ -143,6 +200,7 @@ struct Uniformity::Work {
 /// only the mask tells threads apart.
 bool Uniformity::follows(Value user, std::size_t i) const {
   const Inst& inst = f_.insts[user];
+  if (inst.op == Op::bar_sync) return false;  // bar.red gives all threads the same
   const bool shared = inst.op == Op::warp_vote || inst.op == Op::warp_redux;
   return !shared || f_.args(user)[i] == f_.args(user).back();
 }
@@ -184,7 +242,8 @@ void Uniformity::spread() {
   for (const BlockId b : f_.order) {
     if (blocks_[b]) work.blocks.push_back(b);
     for (const Value v : f_.blocks[b].insts)
-      if (source(f_.insts[v]) || (f_.insts[v].op == Op::phi && joins_[b])) mark_value(v);
+      if (source(v) || (f_.insts[v].op == Op::phi && joins_[b]) || (blocks_[b] && settled_[v]))
+        mark_value(v);
   }
   while (!work.values.empty() || !work.blocks.empty()) {
     if (work.values.empty()) {
@@ -226,6 +285,8 @@ void Uniformity::mark_blocks(std::uint32_t first, std::uint32_t end) {
     blocks_[f_.order[i]] = true;
     work_->blocks.push_back(f_.order[i]);
     next_[i] = i + 1;
+    for (const Value v : f_.blocks[f_.order[i]].insts)
+      if (settled_[v]) mark_value(v);
   }
 }
 

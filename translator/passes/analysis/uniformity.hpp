@@ -24,9 +24,14 @@ struct Scope {
 };
 
 /// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers
-/// and read-only memory at uniform addresses are uniform; thread numbers, other memory, atomics and
-/// warp operations are not. In a warp, so are its number and votes, reductions and the active mask
-/// under a uniform mask.
+/// and read-only memory at uniform addresses are uniform, and settled loads there; thread numbers,
+/// other memory, atomics and warp operations are not. In a warp, so are its number and votes,
+/// reductions and the active mask under a uniform mask.
+///
+/// A load is settled if it is weak and nothing between it and the barriers before can have waited
+/// for another thread. All threads that come by together get the same then: a store that only some
+/// of them see is ordered with no load of the others, which is a race. Of global memory this is
+/// taken for a warp alone, whose lanes read at the same time.
 class Uniformity {
  public:
   explicit Uniformity(const ir::Function& function, const EarlyExits& early = {},
@@ -39,7 +44,8 @@ class Uniformity {
   /// Whether the value tells warps apart, but not a warp's threads, though its operands do: a
   /// thread's number without its low five bits, or beside a multiple of 32.
   bool whole_warps(ir::Value v) const;
-  bool source(const ir::Inst& inst) const;
+  bool source(ir::Value v) const;
+  void find_settled();
   struct Work;
   bool follows(ir::Value user, std::size_t i) const;
   void find_uses(Work& work) const;
@@ -54,6 +60,7 @@ class Uniformity {
   const ir::Function& f_;
   const Scope scope_;
   std::vector<bool> values_, blocks_, joins_, early_;
+  std::vector<bool> settled_;  ///< by value: a load that is
   const ir::StructuredLoops nest_;
   std::vector<std::uint32_t> next_;  ///< by place: that, or a later one before which all are marked
   std::vector<bool> left_unevenly_;  ///< by loop
