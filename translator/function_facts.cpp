@@ -19,9 +19,11 @@ bool barriers_are_plain(const ir::Function& function) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value v : block.insts) {
       const ir::Inst& inst = function.insts[v];
-      if (inst.op == Op::bar_sync &&
-          (inst.imm != static_cast<std::uint64_t>(ir::BarKind::sync) || inst.count > 1))
-        return false;
+      if (inst.op != Op::bar_sync) continue;
+      const bool counted =
+          inst.count > 1 && (function.insts[function.arg(v, 1)].op != Op::constant ||
+                             function.insts[function.arg(v, 1)].imm != 0);
+      if (counted || inst.imm == static_cast<std::uint64_t>(ir::BarKind::arrive)) return false;
     }
   return true;
 }

@@ -49,6 +49,11 @@ constexpr Pass kPasses[] = {
         "once inlined, a handle passed through a function is known again; past the budget, calls "
         "share bodies"),
     front(
+        "drop-idle-votes",
+        [](FrontContext& c) { passes::drop_idle_votes(c.lowered.module.functions[0], c.lowered.module); },
+        "loops that threads leave one by one often hold a vote that nobody reads; before it is "
+        "known whether warp operations diverge"),
+    front(
         "yield-in-spin-loops",
         [](FrontContext& c) {
           ir::Function& function = c.lowered.module.functions[0];
@@ -139,6 +144,22 @@ constexpr Pass kPasses[] = {
        passes::apply_thread_model(c.function, c.model, c.options.assume_small_grid || runs_grid(c));
      },
      "%tid and %ctaid become numbers of invocations"},
+    {Phase::threads, "wait-in-rounds", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.waits.spins && c.model == ThreadModel::direct && for_device(c);
+     },
+     [](PassContext& c) { passes::wait_in_rounds(c.function); },
+     "a lane that waits lets the others of its warp go on; while warp operations can be told, and "
+     "before values of one block are needed in another"},
+    {Phase::threads, "native-reductions", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.sync.barriers && c.model == ThreadModel::direct && for_device(c);
+     },
+     [](PassContext& c) {
+       if (passes::native_reductions(c.function) && !c.options.shared_in_memory)
+         c.info.shared_bytes = c.function.shared_bytes;
+     },
+     "bar.red is the workgroup's barriers around a sum in shared memory"},
     {Phase::threads, "native-warps", Form::variables, kRequired,
      [](const PassContext& c) {
        return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c);

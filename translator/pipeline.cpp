@@ -82,17 +82,20 @@ void run_phase(PassContext& c, Phase phase) {
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3],
                   std::uint32_t checks) {
   // Who waits for whom is known where the threads are cut up.
-  return !(checks & check_sync) && info.sync.warp_operations &&
-         !info.sync.divergent_warp_operations && native_subgroups(profile) && block[0] != 0 &&
-         block[0] % 32 == 0;
+  if ((checks & check_sync) || !native_subgroups(profile)) return false;
+  // Lanes that a warp operation leaves out could be what others wait for behind it.
+  if (info.waits.spins &&
+      (!profile.exactness.independent_threads || info.sync.partial_warp_operations))
+    return false;
+  if (!info.sync.warp_operations) return info.waits.spins;
+  return !info.sync.divergent_warp_operations && block[0] != 0 && block[0] % 32 == 0;
 }
 
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {
   const bool synchronises = info.sync.barriers || info.sync.warp_operations;
-  const bool emulated_warps =
-      info.sync.warp_operations && !(native_warps && asked == ThreadModel::direct);
-  if (emulated_warps || info.sync.divergent_barriers || info.waits.spins)
-    return ThreadModel::regions;
+  const bool emulated_warps = (info.sync.warp_operations || info.waits.spins) &&
+                              !(native_warps && asked == ThreadModel::direct);
+  if (emulated_warps || info.sync.divergent_barriers) return ThreadModel::regions;
   if (asked == ThreadModel::flat && (synchronises || info.shared_bytes || info.dynamic_shared))
     return ThreadModel::regions;
   return asked;
@@ -144,7 +147,8 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
   if (c.steps) c.model = ThreadModel::direct;
   info.threads = c.model;
   // What threads yield at is cut as warp operations are.
-  if (info.waits.spins) info.sync.warp_operations = info.sync.divergent_warp_operations = true;
+  if (info.waits.spins && (c.steps || c.model == ThreadModel::regions))
+    info.sync.warp_operations = info.sync.divergent_warp_operations = true;
   info.workgroup_threads =
       options.workgroup_threads ? options.workgroup_threads : c.profile.max_workgroup_invocations;
   info.threads_per_invocation = 1;

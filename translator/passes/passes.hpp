@@ -35,6 +35,15 @@ struct BlockOptions {
   EntryInfo* checked = nullptr;   ///< gets the sites of check_sync; null: none
   FaultLog faults;                ///< of what else is checked: the splitter's own copy
 };
+/// Removes votes whose result only their own member masks depend on. Needs variables.
+void drop_idle_votes(ir::Function& function, ir::Module& module);
+/// Makes bar.red barriers around an atomic operation on a word of shared memory, which it adds.
+/// Needs variables and ThreadModel::direct. Returns whether there was one.
+bool native_reductions(ir::Function& function);
+/// Lanes that wait (Op::yield) and those that no longer do take turns, until all have come to the
+/// next barrier or warp operation, which all threads of a warp reach. Needs variables and
+/// ThreadModel::direct; removes Op::yield and Op::progress.
+void wait_in_rounds(ir::Function& function);
 /// In the direct model a workgroup is a block, so the barriers that are left are the device's own.
 void native_barriers(ir::Function& function);
 /// A word of the push constants that the translation knows becomes a constant.

@@ -1,9 +1,60 @@
 // What the launch, or the thread model, makes of operations of a whole block.
 #include "translator/passes/passes.hpp"
+#include "translator/passes/rewrite.hpp"
 
 namespace ptx2spv::passes {
 
 using ir::Op;
+using ir::Type;
+
+bool native_reductions(ir::Function& function) {
+  const std::uint32_t at = (function.shared_bytes + 3) & ~3u;
+  bool any = false;
+  CfgRewriter rewriter(function);
+  ir::Builder& b = rewriter.builder();
+  const auto meet = [&] { b.inst(Op::control_barrier, Type::none, {}); };
+  rewriter.run([&](ir::Value v) {
+    const ir::Inst inst = function.insts[v];
+    if (inst.op != Op::bar_sync || inst.type == Type::none) return rewriter.keep(v);
+    any = true;
+    const auto kind = static_cast<ir::BarKind>(inst.imm);
+    const ir::Value given = function.arg(v, 2);
+    // What is counted: false ones of bar.red.and.
+    const ir::Value counts = b.cmp(kind == ir::BarKind::red_and ? Op::eq : Op::ne, given, b.i32(0));
+    // Behind dynamic shared memory.
+    ir::Value sum = b.i32(at);
+    if (function.uses_dynamic_shared) {
+      const ir::Value dynamic = b.load(Type::i32, b.i32(abi::Push::dynamic_shared * 4),
+                                       {.space = ir::Space::push, .bytes = 4, .readonly = true});
+      sum = b.op2(Op::add, sum, b.op2(Op::and_, b.op2(Op::add, dynamic, b.i32(3)), b.i32(~3u)));
+    }
+    const ir::MemAttr shared{.space = ir::Space::shared, .bytes = 4};
+    // Variables, because the blocks are several.
+    const auto keep = [&](ir::Value value) {
+      function.vars.push_back({function.insts[value].type, "reduced"});
+      const auto var = static_cast<std::uint32_t>(function.vars.size() - 1);
+      b.set(var, value);
+      return var;
+    };
+    const std::uint32_t where = keep(sum), counted = keep(counts);
+    meet();  // what the word was used for before is over
+    rewriter.when(b.cmp(Op::eq, b.builtin(ir::Builtin::local_index), b.i32(0)),
+                  [&] { b.store(b.get(where), b.i32(0), shared); });
+    meet();
+    rewriter.when(b.get(counted), [&] {
+      const ir::Value old = b.inst(Op::atomic, Type::i32, {b.get(where), b.i32(1)});
+      function.insts[old].mem = shared;
+      function.insts[old].mem.atomic = ir::AtomicOp::add;
+    });
+    meet();
+    const ir::Value all = b.load(Type::i32, b.get(where), shared);
+    if (kind == ir::BarKind::red_popc) return rewriter.replace_by(v, all);
+    const ir::Value truth = b.cmp(kind == ir::BarKind::red_and ? Op::eq : Op::ne, all, b.i32(0));
+    rewriter.replace(v, Op::zext, Type::i32, {truth});
+  });
+  if (any) function.shared_bytes = at + 4;
+  return any;
+}
 
 void native_barriers(ir::Function& function) {
   for (ir::Block& block : function.blocks)
