@@ -111,13 +111,11 @@ Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, BufferM
   return create_aligned(device, bytes, where, Heap::kAlignment);
 }
 
-Result<Buffer> runtime::create_aligned(const Device& device, std::uint64_t bytes,
-                                       BufferMemory where, std::uint64_t alignment) {
+namespace {
+
+Result<Buffer> create_over(const Device& device, std::uint64_t bytes, BufferMemory where,
+                           Result<Memory> memory) {
   const auto& state = device.state();
-  // Kernels read and write whole words: the last one may not reach into a neighbour.
-  const bool own = where == BufferMemory::device || state->heap.unified();
-  auto memory =
-      state->heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes, alignment);
   if (!memory) return memory.error();
   auto buffer = std::make_shared<BufferState>();
   buffer->device = state;
@@ -130,6 +128,29 @@ Result<Buffer> runtime::create_aligned(const Device& device, std::uint64_t bytes
   if (Status status = list_allocation(*buffer, where == BufferMemory::device); !status)
     return status.error();
   return Buffer(std::move(buffer));
+}
+
+}  // namespace
+
+Result<Buffer> runtime::create_aligned(const Device& device, std::uint64_t bytes,
+                                       BufferMemory where, std::uint64_t alignment) {
+  Heap& heap = device.state()->heap;
+  // Kernels read and write whole words: the last one may not reach into a neighbour.
+  const bool own = where == BufferMemory::device || heap.unified();
+  return create_over(
+      device, bytes, where,
+      heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes, alignment));
+}
+
+Result<Buffer> runtime::create_mailbox(const Device& device, std::uint64_t bytes) {
+  Heap& heap = device.state()->heap;
+  if (!heap.unified()) {
+    auto memory = heap.allocate(MemoryKind::mailbox, bytes);
+    // Programs may rely on one address for both.
+    if (memory && reinterpret_cast<std::uint64_t>(memory->mapped()) == memory->address())
+      return create_over(device, bytes, BufferMemory::host, std::move(memory));
+  }
+  return create_aligned(device, bytes, BufferMemory::host, Heap::kAlignment);
 }
 
 Result<Buffer> Buffer::view(const Device& device, std::uint64_t address, std::uint64_t bytes) {

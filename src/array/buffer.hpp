@@ -29,5 +29,8 @@ struct BufferState {
 /// A buffer that alone fills the multiples of `alignment` that it lies in.
 Result<Buffer> create_aligned(const Device& device, std::uint64_t bytes, BufferMemory where,
                               std::uint64_t alignment);
+/// The host's memory where running kernels see what the host stores, as far as the device has such:
+/// a GPU may keep what it read over a bus. The host reads it slowly.
+Result<Buffer> create_mailbox(const Device& device, std::uint64_t bytes);
 
 }  // namespace ptx2spv::runtime

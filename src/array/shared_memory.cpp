@@ -47,6 +47,7 @@ Status create_buffer(SharedMemory& shared, std::uint64_t bytes, VkMemoryRequirem
   external.handleTypes = handles;
   VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   create.pNext = &external;
+  device.share(create);
   create.size = bytes;
   create.usage = kUsage;
   const VkResult result = device.vk.CreateBuffer(device.handle, &create, nullptr, &shared.buffer);

@@ -23,15 +23,23 @@ namespace {
 Status create_vulkan_device(DeviceState& device) {
   FeatureChain chain;
   query_needs(*device.instance, device.physical, chain);
-  float priority = 1.0f;
-  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
-  queue.queueFamilyIndex = device.traits.queue_family;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  const PhysicalTraits& traits = device.traits;
+  const std::vector<float> priorities(std::max(traits.side_queues, 1u), 1.0f);
+  std::array<VkDeviceQueueCreateInfo, 2> queues{};
+  queues[0] = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  queues[0].queueFamilyIndex = traits.queue_family;
+  queues[0].queueCount = 1;
+  queues[0].pQueuePriorities = priorities.data();
+  queues[1] = queues[0];
+  queues[1].queueFamilyIndex = traits.side_family;
+  queues[1].queueCount = traits.side_queues;
+  device.families = {traits.queue_family};
+  if (traits.side_queues) device.families.push_back(traits.side_family);
+  device.sides.configure(traits.side_family, traits.side_queues);
   VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
   create.pNext = &chain.features;
-  create.queueCreateInfoCount = 1;
-  create.pQueueCreateInfos = &queue;
+  create.queueCreateInfoCount = static_cast<std::uint32_t>(device.families.size());
+  create.pQueueCreateInfos = queues.data();
   create.enabledExtensionCount = static_cast<std::uint32_t>(chain.names.size());
   create.ppEnabledExtensionNames = chain.names.data();
   VkResult result =
@@ -58,6 +66,7 @@ DeviceState::DeviceState() = default;
 DeviceState::~DeviceState() {
   synchronous.reset();
   queue.close();
+  sides.close();
   if (!handle) return;
   for (const auto& [key, sampler] : samplers) vk.DestroySampler(handle, sampler, nullptr);
   layouts.clear();

@@ -21,6 +21,7 @@
 #include "src/memory/device.hpp"
 #include "src/memory/grid_workspace.hpp"
 #include "src/memory/kernel_heap.hpp"
+#include "src/vulkan/side_queues.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -38,6 +39,7 @@ struct PhysicalTraits {
   std::uint32_t storage_buffers = 0;  ///< of a stage, and of a pipeline's sets
   std::uint64_t max_allocation = 0;   ///< bytes; 0: not reported
   std::uint32_t queue_family = 0;
+  std::uint32_t side_family = 0, side_queues = 0;  ///< queues that compute beside the main one
   std::uint32_t timestamp_bits = 0;
 };
 
@@ -53,6 +55,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   std::uint32_t push_words = abi::kPushWords;  ///< of push constants that launches may use
   DeviceOptions options;
   VkQueue external_queue = VK_NULL_HANDLE;
+  SideQueues sides{*this};
 
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
   Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit, abi::kSrgbWords};

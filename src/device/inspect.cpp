@@ -59,6 +59,16 @@ bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
   if (chosen < 0) return false;
   traits.queue_family = static_cast<std::uint32_t>(chosen);
   traits.timestamp_bits = family[chosen].timestampValidBits;
+  // Queues of one family may take turns, as an H100's do that draw.
+  constexpr std::uint32_t kMostSides = 8;
+  for (std::uint32_t i = 0; i < families; ++i) {
+    constexpr VkQueueFlags kBoth = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
+    if (i == traits.queue_family || (family[i].queueFlags & kBoth) != VK_QUEUE_COMPUTE_BIT)
+      continue;
+    traits.side_family = i;
+    traits.side_queues = std::min(family[i].queueCount, kMostSides);
+    break;
+  }
   return true;
 }
 

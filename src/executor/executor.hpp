@@ -19,8 +19,12 @@ struct Submitted {
   std::optional<std::uint64_t> iterations;  ///< of a warp's loops together, the most, where known
 };
 
-/// From here on no launch that the host runs waits for what the program does: the process ends.
+/// From here on no launch waits for what the program does: the process ends.
 void stop_waiting_launches();
+bool waiting_launches_stopped();
+/// Launches of this thread may take as long as the program likes: nothing else has to be done by
+/// it.
+void let_launches_wait();
 
 /// Whether the host may run a launch of so many blocks for much longer than another thread costs. A
 /// kernel's first launch counts as long: nothing is known of it, and translating takes longer, too.

@@ -175,6 +175,7 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
 }  // namespace
 
 void stop_waiting_launches() { g_stopped = true; }
+bool waiting_launches_stopped() { return g_stopped; }
 
 const Executor& host_executor() {
   static const HostExecutor executor;

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "src/executor/dispatches.hpp"
 #include "src/executor/executor.hpp"
@@ -287,8 +290,87 @@ When when_of(const LaunchPlan& plan, bool awaited) {
   return each * blocks < kShortUs ? When::together : When::now;
 }
 
+thread_local bool t_may_wait = false;
+
+/// Waits for a kernel that may wait for what the program does.
+Status await_aside(Queue& side, std::uint64_t value, const std::string& kernel) {
+  if (side.has_timeout()) {
+    side.name(value, "kernel '" + kernel + "'");
+    return side.wait(value);
+  }
+  constexpr std::chrono::microseconds kLeast{20}, kMost{1000};
+  // A device over a bus may keep what it read of the host's memory.
+  constexpr std::chrono::seconds kLong{10};
+  const auto since = std::chrono::steady_clock::now();
+  bool told = false;
+  for (auto pause = kLeast; !side.reached(value); pause = std::min(2 * pause, kMost)) {
+    if (waiting_launches_stopped()) {
+      side.abandon();
+      return {};
+    }
+    if (!told && std::chrono::steady_clock::now() - since > kLong) {
+      told = true;
+      std::fprintf(
+          stderr,
+          "ptx2spv: note: kernel '%s' has waited for 10 seconds for what the program does; "
+          "of page-locked memory it sees the host's stores while it runs where an "
+          "allocation has at most 4096 bytes\n",
+          kernel.c_str());
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  return side.wait(value);
+}
+
+/// A kernel that waits for what the program does, in a queue of its own. It is over when the call
+/// returns.
+Result<Submitted> submit_aside(StreamState& stream, LaunchPlan&& plan,
+                               const std::shared_ptr<Outcome>& outcome) {
+  DeviceState& device = stream.device;
+  // Streams share the main queue, whose work is in the order of the calls.
+  const std::uint64_t before = device.queue.submitted();
+  if (Status status = device.queue.wait(before); !status) return status.error();
+  stream.retire();
+  auto lease = device.sides.take(device.queue.timeout());
+  if (!lease) return lease.error();
+  Queue& side = lease->queue();
+  if (Status status = stream.make_room(plan); !status) return status.error();
+  auto place = stream.place(plan, true);
+  if (!place) return place.error();
+  const auto run = [&]() -> Status {
+    auto recording = side.begin(work_of(plan));
+    if (!recording) return recording.error();
+    record_launch(recording->commands, plan, *place, *recording->bound);
+    auto value = side.end(std::move(*recording), When::awaited);
+    if (!value) return value.error();
+    return await_aside(side, *value, plan.kernel().info->name);
+  };
+  if (Status status = run(); !status) {
+    stream.ring.cancel();
+    return status.error();
+  }
+  stream.pend(std::move(plan), *place, before, outcome);
+  stream.retire();
+  // Its slice is free: no value of the main queue stands for it.
+  stream.ring.cancel();
+  stream.last_value = std::max(stream.last_value, before);
+  return Submitted{before};
+}
+
+/// Whether the launch gets a queue of its own.
+bool goes_aside(const StreamState& stream, const LaunchPlan& plan) {
+  const EntryInfo& info = *plan.facts->kernel->info;
+  const bool memory_alone = plan.vulkan.textures.empty() && plan.vulkan.table.empty() &&
+                            std::ranges::none_of(plan.vulkan.slots, [](const SlotBinding& slot) {
+                              return slot.backing == Backing::image;
+                            });
+  return t_may_wait && plan.kernel().tier.waits_for_others && memory_alone &&
+         !info.system_atomics && !plan.facts->config.time && stream.device.sides.any();
+}
+
 Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
                                          const std::shared_ptr<Outcome>& outcome) const {
+  if (goes_aside(stream, plan)) return submit_aside(stream, std::move(plan), outcome);
   DeviceState& device = stream.device;
   if (stream.pending.size() % kUnasked == kUnasked - 1) stream.retire();
   if (Status status = stream.make_room(plan); !status) return status.error();
@@ -332,6 +414,8 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
 }
 
 }  // namespace
+
+void let_launches_wait() { t_may_wait = true; }
 
 const Executor& vulkan_executor() {
   static const VulkanExecutor executor;

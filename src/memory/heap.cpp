@@ -24,6 +24,11 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
 constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+/// Whether the host uses it as its own.
+constexpr bool host_reads(MemoryKind kind) {
+  return kind == MemoryKind::readback || kind == MemoryKind::mailbox;
+}
+
 /// Pages of the process for a block, which are there once they are touched.
 bool map_pages(Block& block, std::uint64_t bytes) {
   bytes = align_up(bytes, kPlacedBytes);
@@ -79,6 +84,7 @@ int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
       break;
     case MemoryKind::visible: choices = {local | host, host}; break;
     case MemoryKind::readback: choices = {host | cached, host}; break;
+    case MemoryKind::mailbox: choices = {local | host}; break;
     case MemoryKind::image: choices = {local, 0}; break;
   }
   for (Flags choice : choices)
@@ -129,7 +135,7 @@ Result<std::unique_ptr<Block>> Heap::make_block(MemoryKind kind, std::uint64_t b
   const DeviceFunctions& vk = device_.vk;
   auto block = std::make_unique<Block>();
   block->kind = kind;
-  if (map_placed_ && kind == MemoryKind::readback) bytes = align_up(bytes, kPlacedBytes);
+  if (map_placed_ && host_reads(kind)) bytes = align_up(bytes, kPlacedBytes);
   block->size = bytes;
   if (kind != MemoryKind::image) {
     VkExternalMemoryBufferCreateInfo from_pages{
@@ -137,6 +143,7 @@ Result<std::unique_ptr<Block>> Heap::make_block(MemoryKind kind, std::uint64_t b
     from_pages.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     VkBufferCreateInfo create{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
     if (imports(kind)) create.pNext = &from_pages;
+    device_.share(create);
     create.size = bytes;
     create.usage = kUsage | (has_addresses_ ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     VkResult result = vk.CreateBuffer(device_.handle, &create, nullptr, &block->buffer);
@@ -215,7 +222,7 @@ VkResult Heap::allocate_block(Block& block, std::uint64_t bytes, std::uint32_t t
 VkResult Heap::map(Block& block, std::uint64_t bytes) {
   void* mapped = nullptr;
   auto* wanted = reinterpret_cast<void*>(block.address);  // NOLINT(performance-no-int-to-ptr)
-  const bool place = map_placed_ && wanted && block.kind == MemoryKind::readback &&
+  const bool place = map_placed_ && wanted && host_reads(block.kind) &&
                      block.address % kPlacedBytes == 0 && bytes % kPlacedBytes == 0;
   // What is reserved here the placed mapping replaces; what the process has there stays.
   if (place &&
@@ -294,7 +301,7 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
   if (bytes > kLargest)
     return Error{ErrorCode::out_of_memory, fmt::format("{} bytes are too many", bytes), {}, {}};
   bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
-  if (kind == MemoryKind::device || kind == MemoryKind::readback) bytes += red_zone_;
+  if (kind == MemoryKind::device || host_reads(kind)) bytes += red_zone_;
   alignment = std::max(alignment, kAlignment);
   if (kind != MemoryKind::image) bytes = align_up(bytes, alignment);
   std::lock_guard lock(mutex_);
@@ -312,9 +319,8 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
         {},
         {}};
   }
-  std::uint64_t usual = kind == MemoryKind::visible || kind == MemoryKind::readback
-                            ? kVisibleBlockBytes
-                            : kBlockBytes;
+  std::uint64_t usual =
+      kind == MemoryKind::visible || host_reads(kind) ? kVisibleBlockBytes : kBlockBytes;
   // Large ranges get a block of their own, which goes when they do.
   std::uint64_t size = bytes > usual / 2 ? bytes : usual;
   auto block = add_block(kind, size, type_bits);

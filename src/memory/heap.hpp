@@ -20,6 +20,7 @@ enum class MemoryKind : std::uint8_t {
   device,    ///< kernels' own memory; mapped where the device's memory is the host's
   visible,   ///< written by the host, read by kernels, mapped: tables, parameters, trap records
   readback,  ///< mapped and cached: what the host reads
+  mailbox,   ///< mapped, where running kernels see what the host stores
   image,     ///< bound to images, no buffer over it
 };
 

@@ -1,7 +1,9 @@
 // A VkDevice with its instance and functions: what queues, memory and commands need to know.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "src/vulkan/api.hpp"
 
@@ -20,7 +22,16 @@ struct VulkanDevice {
   VkPhysicalDevice physical = VK_NULL_HANDLE;
   DeviceFunctions vk;
   VkDevice handle = VK_NULL_HANDLE;
+  std::vector<std::uint32_t> families;  ///< of its queues, the main one's first
   bool owned = true;
+
+  /// All queues reach the buffer.
+  void share(VkBufferCreateInfo& create) const {
+    if (families.size() < 2) return;
+    create.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    create.queueFamilyIndexCount = static_cast<std::uint32_t>(families.size());
+    create.pQueueFamilyIndices = families.data();
+  }
 };
 
 }  // namespace ptx2spv::runtime

@@ -45,11 +45,11 @@ VkResult persist(Call&& call) {
 
 }  // namespace
 
-Status Queue::open(std::uint32_t family, VkQueue given) {
+Status Queue::open(std::uint32_t family, VkQueue given, std::uint32_t index) {
   if (given)
     handle_ = given;
   else
-    device_.vk.GetDeviceQueue(device_.handle, family, 0, &handle_);
+    device_.vk.GetDeviceQueue(device_.handle, family, index, &handle_);
   VkSemaphoreTypeCreateInfo type{VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO};
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
   VkSemaphoreCreateInfo create{VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
@@ -370,6 +370,25 @@ void Queue::name(std::uint64_t value, std::string what) {
   names_.emplace_back(value, std::move(what));
 }
 
+void Queue::abandon() {
+  std::lock_guard lock(mutex_);
+  abandon_locked();
+}
+
+void Queue::abandon_locked() {
+  if (lost_.exchange(true)) return;
+  device_.vk.keep_everything();
+  if (device_.instance) device_.instance->owned = false;
+  // A driver whose threads never end may wait for them when the process ends. Handlers that
+  // were registered later run before this one.
+  ::on_exit(
+      [](int status, void*) {
+        std::fflush(nullptr);
+        ::_exit(status);
+      },
+      nullptr);
+}
+
 Error Queue::time_out() {
   std::uint64_t done = 0;
   (void)device_.vk.GetSemaphoreCounterValue(device_.handle, timeline_, &done);
@@ -381,18 +400,7 @@ Error Queue::time_out() {
         what = named;
         break;
       }
-    if (!lost_.exchange(true)) {
-      device_.vk.keep_everything();
-      if (device_.instance) device_.instance->owned = false;
-      // A driver whose threads never end may wait for them when the process ends. Handlers that
-      // were registered later run before this one.
-      ::on_exit(
-          [](int status, void*) {
-            std::fflush(nullptr);
-            ::_exit(status);
-          },
-          nullptr);
-    }
+    abandon_locked();
   }
   return make_error(
       ErrorCode::timed_out,

@@ -41,7 +41,7 @@ class Queue {
   explicit Queue(VulkanDevice& device) : device_(device) {}
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
-  Status open(std::uint32_t family, VkQueue given);
+  Status open(std::uint32_t family, VkQueue given, std::uint32_t index = 0);
   void close();
 
   /// Where commands are recorded that are submitted in the order of these calls. No other thread
@@ -91,6 +91,8 @@ class Queue {
   double timeout() const { return timeout_; }
   /// What the submission does, for that error.
   void name(std::uint64_t value, std::string what);
+  /// Gives the device up: what runs goes on, and nothing that it may use is freed.
+  void abandon();
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 
   std::function<void()> lock_outside, unlock_outside;  ///< an application that shares the queue
@@ -116,8 +118,8 @@ class Queue {
   /// Submits what was recorded and is left alone.
   void watch();
   bool watched();  ///< by a thread that does so, which it starts
-  /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   Error time_out();
+  void abandon_locked();  ///< the caller has the lock
   /// Sees to it that the timeline will reach `value`.
   VkResult signal(std::uint64_t value);
   VkResult signal_sent();  ///< the same for all that was submitted; the caller has the lock

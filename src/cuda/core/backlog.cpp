@@ -96,6 +96,7 @@ void remember(ContextObject& context, CUresult code) {
 void work_off(const std::shared_ptr<StreamObject>& stream,
               const std::shared_ptr<Backlog>& backlog) {
   t_worker = true;
+  runtime::let_launches_wait();
   Backlogs& all = backlogs();
   ContextObject& context = *stream->context;
   std::unique_lock lock(all.mutex);

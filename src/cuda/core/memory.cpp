@@ -71,6 +71,10 @@ Ranges& by_host() {
   return *ranges;
 }
 
+/// Page-locked memory of so many bytes at most holds what the host and a running kernel tell each
+/// other, rather than data.
+constexpr std::size_t kMailbox = 4096;
+
 /// Whether the device's atomic operations on managed memory are not atomic with the host's: over a
 /// bus, for one.
 bool needs_guard(const ContextObject& context) {
@@ -113,6 +117,8 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
       guarded ? static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : runtime::Heap::kAlignment;
   auto buffer = with_room(context, [&]() -> Result<Buffer> {
     if (kept) return *kept;
+    if (use == MemoryUse::host && bytes <= kMailbox)
+      return runtime::create_mailbox(context.gpu(), bytes);
     return runtime::create_aligned(context.gpu(), bytes,
                                    host ? BufferMemory::host : BufferMemory::device, alignment);
   });
