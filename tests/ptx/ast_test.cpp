@@ -102,8 +102,8 @@ TEST(PtxAst, SurfaceAndTextureOperands) {
 TEST(PtxAst, CallsHaveFourOperands) {
   const Parsed p = parse(
       ".reg .b32 r; .reg .b64 d; .param .b32 a, b;\n"
-      "call (r), f, (5); call.uni d, (a), proto; { proto: .callprototype _ (.param .b32 _); }\n"
-      "proto: .callprototype _ (.param .b32 _); call nothing;",
+      "call (r), f, (5); { proto: .callprototype _ (.param .b32 _); }\n"
+      "proto: .callprototype _ (.param .b32 _); call.uni d, (a), proto; call nothing;",
       ".func (.reg .b32 x) f(.reg .b32 y) { ret; } .func nothing();");
   EXPECT_EQ(p.inst(0).operand_count, 4);
   EXPECT_EQ(p.op(0, kCallCallee).kind, OperandKind::function);
@@ -218,9 +218,10 @@ TEST(PtxAst, RefusedFamiliesAreNamedNotSyntaxErrors) {
 TEST(PtxAst, OldModulesParse) {
   DiagnosticSink sink;
   const auto module = parse_module(
-      ".version 1.5\n.target sm_11\n.global .surfref surf;\n.entry k(.param .u32 n)\n{\n.reg .u32 "
+      ".version 1.5\n.target sm_11\n@@DWARF .byte 1, 2, 3\n.global .surfref surf;\n.entry k(.param "
+      ".u32 n)\n{\n.reg .u32 "
       "%r<4>;\n.reg .u8 c;\n"
-      "mov.u16 c1, %tid.x;\n@@DWARF .byte 1, 2, 3\ncvt.u32.u16 %r1, %tid.x;\nmov.u32 %r2, "
+      "mov.u16 c1, %tid.x;\ncvt.u32.u16 %r1, %tid.x;\nmov.u32 %r2, "
       "2U;\nsuld.b.1d.b8.trap {c}, [surf, {%r1}];\n}\n",
       "old.ptx", {}, sink);
   ASSERT_EQ(sink.errors(), 1u);  // c1 is not declared

@@ -15,27 +15,14 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/ptx/statements.hpp"
 #include "tests/support/process.hpp"
 #include "translator/ptx/parser.hpp"
 
 namespace ptx2spv {
-namespace {
-
-using Words = std::vector<std::string>;
-
-struct Statement {
-  std::string text;    ///< as a failure names it
-  std::string module;  ///< all of it
-};
-struct Group {
-  std::string name;
-  std::vector<Statement> statements;
-};
-
-/// A module with something at module scope and something in its kernel.
 std::string module_of(const std::string& globals, const std::string& body,
-                      const std::string& params = "", const std::string& target = "sm_90",
-                      const std::string& version = "9.0") {
+                      const std::string& params, const std::string& target,
+                      const std::string& version) {
   return ".version " + version + "\n.target " + target + "\n" +
          (version >= "2.3" ? ".address_size 64\n" : "") + globals + "\n.entry k(" + params +
          ")\n{\n.reg .pred p<4>; .reg .b16 h<8>; .reg .b32 r<8>; .reg .u64 d<8>; .reg .f32 "
@@ -43,7 +30,6 @@ std::string module_of(const std::string& globals, const std::string& body,
          body + "\nret;\n}\n";
 }
 
-/// Every choice of one word from each list, the last list fastest, joined by blanks.
 Words product(const std::vector<Words>& lists) {
   Words out{""};
   for (const Words& list : lists) {
@@ -55,6 +41,8 @@ Words product(const std::vector<Words>& lists) {
   }
   return out;
 }
+
+namespace {
 
 const Words kTypes{".b8",  ".u16", ".f16",  ".bf16", ".f16x2",   ".b32",    ".f32",
                    ".s64", ".f64", ".b128", ".pred", ".surfref", ".texref", ".samplerref"};
@@ -598,6 +586,7 @@ std::vector<Group> all_groups() {
   younger(groups);
   shapes(groups);
   instructions(groups);
+  add_directives(groups);
   return groups;
 }
 

@@ -9,8 +9,9 @@ namespace {
 struct Formal {
   Type type;
   unsigned vec;
-  bool is_reg, has_size;
+  bool is_reg, has_size, is_array;
   std::uint64_t size;
+  std::uint32_t align;
   std::string_view name;
   Span span;
 };
@@ -35,15 +36,32 @@ Formal Callee::formal(const Module& m, std::size_t i, bool result) const {
     const PrototypeParam& param = result ? prototype->returns[i] : prototype->params[i];
     const bool is_reg = param.space == Space::reg;
     const unsigned size = bytes(param.type);
-    const unsigned vec = is_reg && size != 0 ? static_cast<unsigned>(param.size / size) : 1;
-    return {param.is_array ? Type::none : param.type, vec, is_reg, true, param.size, "", declared};
+    const bool vector = !param.is_array && size != 0;
+    const unsigned vec = vector ? static_cast<unsigned>(param.size / size) : 1;
+    return {param.is_array ? Type::none : param.type,
+            vec,
+            is_reg,
+            param.size != 0,
+            param.is_array,
+            param.size,
+            param.align,
+            "",
+            declared};
   }
   const SymbolId id = result ? function->returns[i] : function->params[i];
   const Symbol& s = m.symbol(id);
-  if (s.kind == SymbolKind::reg) return {s.type, s.vec, true, true, 0, s.name, s.span};
+  if (s.kind == SymbolKind::reg) return {s.type, s.vec, true, true, false, 0, 0, s.name, s.span};
   const Variable& v = m.variable(id);
   const bool scalar = !is_opaque(s.type) && s.vec == 1 && !v.is_array;
-  return {scalar ? s.type : Type::none, 1, false, !v.unsized, v.size, s.name, s.span};
+  return {scalar ? s.type : Type::none,
+          1,
+          false,
+          !v.unsized,
+          v.is_array,
+          v.size,
+          v.align,
+          s.name,
+          s.span};
 }
 
 }  // namespace
@@ -59,6 +77,10 @@ void Checker::check_call() {
     function = &m_.functions[m_.symbol(callee.symbol).index];
     if (function->is_entry) {
       fail(callee, "'" + std::string(function->name) + "' is a kernel and is not called");
+      return;
+    }
+    if (prototype.kind == OperandKind::targets && prototype.symbol != kNoSymbol) {
+      fail(prototype, "a call by name takes neither targets nor a prototype");
       return;
     }
   } else {
@@ -79,6 +101,15 @@ void Checker::check_call() {
       }
       if (!list.targets.empty() && list.targets.front() != kNoSymbol) {
         function = &m_.functions[m_.symbol(list.targets.front()).index];
+      }
+      for (const SymbolId each : list.targets) {
+        if (each == kNoSymbol || function == nullptr) continue;
+        const Function& other = m_.functions[m_.symbol(each).index];
+        if (other.params.size() != function->params.size() ||
+            other.returns.size() != function->returns.size()) {
+          fail(prototype, "the functions of '" + std::string(s.name) + "' differ in parameters");
+          return;
+        }
       }
     } else if (s.kind == SymbolKind::function) {
       function = &m_.functions[s.index];
@@ -116,8 +147,20 @@ void Checker::check_call() {
         d.notes.push_back({formal.span, "declared here"});
         return false;
       }
+      if (!formal.is_reg && (v.is_array != formal.is_array || v.align != formal.align)) {
+        Diagnostic& d = sink_.error(
+            operand.span,
+            fmt::format("'{}' and the parameter '{}' differ in {}", actual.name, formal.name,
+                        v.align != formal.align ? "alignment" : "being an array"));
+        d.notes.push_back({formal.span, "declared here"});
+        return false;
+      }
       return true;
     }
+    if (is_dest && operand.kind == OperandKind::sink) return true;
+    if (formal.is_array)
+      return fail(operand,
+                  fmt::format("an array takes a .param variable, not {}", describe(operand)));
     if (formal.type == Type::none) return true;
     // A vector goes for anything of its size, element by element or not.
     const OperandType given = type_of(operand);
@@ -130,8 +173,7 @@ void Checker::check_call() {
       d.notes.push_back({formal.span, "declared here"});
       return false;
     }
-    if (is_dest && operand.kind == OperandKind::sink) return true;
-    const bool wide = bits(formal.type) < 32;
+    const bool wide = formal.is_reg && bits(formal.type) < 16;
     if (formal.vec > 1)
       return fail(operand, fmt::format("'call' wants a vector of {} here, not {}", formal.vec,
                                        describe(operand)));

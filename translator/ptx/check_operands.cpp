@@ -227,7 +227,8 @@ bool Checker::memory(const Operand& operand, Space space) {
     return fail(operand, name() + " wants an address in brackets here, not " + describe(operand));
   }
   if (operand.unified && !unified(operand)) return false;
-  if (operand.symbol == kNoSymbol) return true;
+  if (operand.symbol == kNoSymbol)
+    return space == Space::local || fail(operand, "a number is an address of .local memory alone");
   const Symbol& s = m_.symbol(operand.symbol);
   if (s.kind == SymbolKind::reg) {
     Operand reg = operand;

@@ -21,8 +21,12 @@ void Checker::check_barrier() {
   }
   for (unsigned i = first; i < last; ++i) {
     const Operand& operand = op(i);
-    if (!source(operand, Type::b32, false)) return;
+    if (!source(operand, Type::u32, false)) return;
     if (operand.kind != OperandKind::imm_int) continue;
+    if (i > first && mods_->has(Mod::arrive) && operand.value == 0) {
+      fail(operand, "the number of threads at a barrier is over 0");
+      return;
+    }
     if (i == first && operand.value > 15) {
       fail(operand, "a barrier's number is 0 to 15");
       return;

@@ -1,6 +1,9 @@
 // Module level: directives, and what follows .extern .visible .weak .common.
 #include "translator/ptx/parser.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "translator/ptx/parser_impl.hpp"
 
 namespace ptx2spv::ptx {
@@ -132,9 +135,10 @@ void Parser::parse() {
     } else if (token.is('@')) {
       // @@DWARF lines of PTX 1.x: debug data up to the end of the line.
       const LineColumn at = m_.source.position(token.span.begin);
-      if (!text({token.span.begin, 7}).starts_with("@@DWARF")) {
+      if (!text({token.span.begin, 7}).starts_with("@@DWARF"))
         error_here("expected a directive");
-      }
+      else if (m_.version() >= 20 && !options_.relax_versions)
+        error_here("@@DWARF lines are of PTX versions before 2.0");
       while (lex_.peek().kind != TokenKind::end &&
              m_.source.position(lex_.peek().span.begin).line == at.line) {
         lex_.next();
@@ -166,18 +170,13 @@ void Parser::directive() {
   if (name == ".target") return target_directive();
   if (name == ".address_size") return address_size_directive();
   if (name == ".file") return file_directive();
-  if (name == ".loc") return loc_directive();
+  if (name == ".loc") {
+    error(token.span, ".loc stands in a function's body");
+    return loc_directive();
+  }
   if (name == ".section") return section_directive();
   if (name == ".pragma") {
-    const Token value = lex_.peek();
-    if (value.kind != TokenKind::string) {
-      error_here("expected a string after .pragma");
-      return recover_module();
-    }
-    lex_.next();
-    m_.pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
-    while (lex_.accept(',')) lex_.next();
-    if (!expect(';', "after .pragma")) recover_module();
+    if (!pragma_directive(m_.pragmas)) recover_module();
     return;
   }
   if (name == ".alias") return alias_directive();
@@ -202,6 +201,31 @@ void Parser::directive() {
   }
   error(token.span, "unknown directive '" + std::string(name) + "'");
   recover_module();
+}
+
+/// Strings that nobody knows mean nothing (manual, .pragma); some speak of the statement behind.
+bool Parser::check_pragma(std::string_view pragma, Span span) {
+  const std::size_t end = std::min(pragma.find(' '), pragma.size());
+  const std::string_view word = pragma.substr(0, end), rest = pragma.substr(end);
+  const bool frequency = word == "frequency", mask = word == "used_bytes_mask";
+  if (!frequency && !mask && word != "enable_smem_spilling") return true;
+  if (!in_function()) return error(span, "this pragma stands in a function's body");
+  if (mask || frequency)
+    if (rest.find_first_of("0123456789") == rest.npos || (frequency && rest.find('-') != rest.npos))
+      return error(span, "this pragma has a number");
+  return true;
+}
+
+bool Parser::pragma_directive(std::vector<std::string_view>& out) {
+  do {
+    const Token value = lex_.next();
+    if (value.kind == TokenKind::bad) return false;
+    if (value.kind != TokenKind::string)
+      return error(value.span, "expected a string after .pragma, found " + shown(value));
+    out.push_back(text({value.span.begin + 1, value.span.length - 2}));
+    check_pragma(out.back(), value.span);
+  } while (lex_.accept(','));
+  return expect(';', "after .pragma");
 }
 
 void Parser::linked(Linkage linkage, Span span) {
@@ -244,14 +268,17 @@ void Parser::version_directive() {
   has_version_ = true;
   m_.version_major = parts[0];
   m_.version_minor = parts[1];
-  if (parts[0] < 1 || (parts[0] > 9 && !options_.relax_versions)) {
-    error(token.span, "PTX version " + std::string(s) + " is not known; 1.0 to 9.x are");
-  }
+  // The last one of each; of the newest, what is to come.
+  constexpr std::uint8_t kLast[] = {5, 3, 2, 3, 1, 5, 8, 8, 255};
+  const bool known =
+      parts[0] >= 1 && parts[0] <= std::size(kLast) && parts[1] <= kLast[parts[0] - 1];
+  if (!known && !(options_.relax_versions && parts[0] >= 1))
+    error(token.span, "there is no PTX version " + std::string(s));
 }
 
 void Parser::target_directive() {
   has_target_ = true;
-  bool independent = false, unified = false;
+  bool independent = false, unified = false, first = true;
   for (;;) {
     const Token token = lex_.next();
     const std::string_view name = text(token.span);
@@ -262,6 +289,7 @@ void Parser::target_directive() {
       return recover_module();
     }
     if (name.starts_with("sm_") || name.starts_with("compute_")) {
+      first = false;
       std::string_view digits = name.substr(name.find('_') + 1);
       if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) {
         m_.sm_suffix = digits.back();
@@ -284,6 +312,9 @@ void Parser::target_directive() {
       m_.sm = sm;
       m_.target = name;
       if (known) check_target(token.span);
+    } else if (std::exchange(first, false) &&
+               (name == "debug" || name == "map_f64_to_f32" || name.starts_with("texmode_"))) {
+      error(token.span, "a .target begins with its architecture");
     } else if (name == "texmode_independent" || name == "texmode_unified") {
       m_.texmode_independent = name == "texmode_independent";
       (m_.texmode_independent ? independent : unified) = true;
@@ -302,6 +333,7 @@ void Parser::target_directive() {
 
 void Parser::address_size_directive() {
   const Token token = lex_.next();
+  if (!has_target_) error(token.span, ".target comes before .address_size");
   if (token.kind != TokenKind::integer || (token.value != 32 && token.value != 64)) {
     if (token.kind != TokenKind::bad) error(token.span, ".address_size is 32 or 64");
     return;
@@ -319,11 +351,13 @@ void Parser::file_directive() {
     error(index.span, "expected a number and a string after .file");
     return;
   }
-  m_.file_of.emplace(static_cast<std::uint32_t>(index.value), m_.files.size());
+  if (index.value >> 32) error(index.span, "a file's number has 32 bits");
+  if (!m_.file_of.emplace(static_cast<std::uint32_t>(index.value), m_.files.size()).second)
+    error(index.span, "the number of another .file");
   m_.files.push_back(
       {static_cast<std::uint32_t>(index.value), text({name.span.begin + 1, name.span.length - 2})});
   // Optional timestamp and size.
-  while (lex_.accept(',')) {
+  for (int i = 0; i < 2 && lex_.accept(','); ++i) {
     if (lex_.next().kind != TokenKind::integer) {
       error(index.span, "expected .file number \"name\", timestamp, size");
       return;
@@ -341,32 +375,31 @@ void Parser::loc_directive() {
     out = static_cast<std::uint32_t>(token.value);
     return true;
   };
-  if (!read(loc.file) || !read(loc.line)) return;
-  if (lex_.peek().kind == TokenKind::integer && !read(loc.column)) return;
-  while (lex_.accept(',')) {
-    const Token word = lex_.next();
-    const std::string_view name = text(word.span);
-    if (name == "function_name") {
-      lex_.next();
-      if (lex_.accept('+')) lex_.next();
-      if (lex_.peek().kind == TokenKind::word && text(lex_.peek().span) == "inlined_at") {
-        lex_.next();
-        loc.inlined = true;
-        if (!read(loc.inlined_file) || !read(loc.inlined_line) || !read(loc.inlined_column)) return;
-      }
-    } else if (name == "inlined_at") {
-      loc.inlined = true;
-      if (!read(loc.inlined_file) || !read(loc.inlined_line) || !read(loc.inlined_column)) return;
-    } else {
-      error(word.span, "expected function_name or inlined_at, found " + shown(word));
+  const auto word = [&](std::string_view wanted) {
+    const Token token = lex_.next();
+    return text(token.span) == wanted ||
+           error(token.span, "expected " + std::string(wanted) + ", found " + shown(token));
+  };
+  if (!read(loc.file) || !read(loc.line) || !read(loc.column)) return;
+  const Span span = lex_.peek().span;
+  if (lex_.accept(',')) {
+    if (!word("function_name")) return;
+    lex_.next();
+    if (lex_.accept('+')) lex_.next();
+    lex_.accept(',');
+    loc.inlined = true;
+    if (!word("inlined_at") || !read(loc.inlined_file) || !read(loc.inlined_line) ||
+        !read(loc.inlined_column))
       return;
-    }
   }
   loc_ = static_cast<std::uint32_t>(m_.locs.size());
   // A place inlined at is one that a .loc named before (manual, .loc).
   if (loc.inlined) {
     const auto caller = loc_places_.find({loc.inlined_file, loc.inlined_line, loc.inlined_column});
-    if (caller != loc_places_.end()) loc.caller = caller->second;
+    if (caller == loc_places_.end())
+      error(span, "no .loc before names the place inlined at");
+    else
+      loc.caller = caller->second;
   }
   loc_places_[{loc.file, loc.line, loc.column}] = loc_;
   m_.locs.push_back(loc);
@@ -374,7 +407,8 @@ void Parser::loc_directive() {
 
 void Parser::section_directive() {
   const Token name = lex_.next();
-  if (name.kind != TokenKind::dot_word && name.kind != TokenKind::word) {
+  feature(Feature::section, name.span);
+  if (name.kind != TokenKind::dot_word) {
     error(name.span, "expected a section's name, found " + shown(name));
     return recover_module();
   }
@@ -390,7 +424,26 @@ void Parser::section_directive() {
       error(open.span, "section without an end");
       return;
     }
+    if (token.is(';') || token.is('{') || token.kind == TokenKind::real32 ||
+        token.kind == TokenKind::real64)
+      error(token.span, "a section has labels, types and integers");
   }
+}
+
+/// Why one function is no alias of the other; empty where it is.
+std::string Parser::alias_refusal(SymbolId alias, SymbolId target) const {
+  const Function& name = m_.functions[m_.symbol(alias).index];
+  const Function& function = m_.functions[m_.symbol(target).index];
+  if (alias == target) return "a function is no alias of itself";
+  if (function.is_entry || name.is_entry) return "a kernel has no alias and is none";
+  if (name.has_body) return quoted(name.name) + " has a body and is no alias";
+  if (function.linkage == Linkage::weak)
+    return quoted(function.name) + " is .weak and has no alias";
+  for (const Alias& each : m_.aliases)
+    if (each.alias == alias) return quoted(name.name) + " is an alias already";
+  std::string in = parameter_difference(name.params, function.params);
+  if (in.empty()) in = parameter_difference(name.returns, function.returns);
+  return in.empty() ? in : "the functions differ in the " + in + " of their parameters";
 }
 
 void Parser::alias_directive() {
@@ -401,6 +454,7 @@ void Parser::alias_directive() {
     error(alias.span, "expected .alias name, name");
     return recover_module();
   }
+  feature(Feature::alias, alias.span);
   Alias out;
   for (const auto& [token, id] : {std::pair{&alias, &out.alias}, std::pair{&target, &out.target}}) {
     *id = globals_.find(text(token->span));
@@ -410,6 +464,8 @@ void Parser::alias_directive() {
       return recover_module();
     }
   }
+  if (std::string why = alias_refusal(out.alias, out.target); !why.empty())
+    error(alias.span, std::move(why));
   m_.aliases.push_back(out);
   if (!expect(';', "after .alias")) recover_module();
 }

@@ -86,9 +86,13 @@ void Parser::resolve_pending(std::uint32_t depth) {
     }
     Operand& operand = f_->operands[p.index];
     const bool wants_label = operand.kind == OperandKind::label;
+    const bool list = kind == SymbolKind::branch_targets || kind == SymbolKind::prototype;
+    if (!wants_label && list && m_.symbol(id).span.begin > p.span.begin) {
+      error(p.span, quoted(p.name) + " stands behind its use");
+      continue;
+    }
     if (wants_label != (kind == SymbolKind::label) ||
-        (!wants_label && kind != SymbolKind::branch_targets && kind != SymbolKind::prototype &&
-         kind != SymbolKind::function)) {
+        (!wants_label && !list && kind != SymbolKind::function)) {
       error(p.span, quoted(p.name) +
                         (wants_label ? " is no label" : " is no list of targets and no prototype"));
     }
@@ -154,14 +158,6 @@ void Parser::statement() {
       return;
     case TokenKind::punct:
       if (token.is('@')) {
-        if (text({token.span.begin, 7}) == "@@DWARF") {
-          const std::uint32_t line = m_.source.position(token.span.begin).line;
-          while (lex_.peek().kind != TokenKind::end &&
-                 m_.source.position(lex_.peek().span.begin).line == line) {
-            lex_.next();
-          }
-          return;
-        }
         SymbolId pred = kNoSymbol;
         bool negated = false;
         if (!guard(pred, negated)) return skip_statement();
@@ -199,6 +195,7 @@ bool Parser::guard(SymbolId& pred, bool& negated) {
 void Parser::label(const Token& name) {
   lex_.next();  // :
   const std::string_view id = text(name.span);
+  check_name(name.span);
   const Token next = lex_.peek();
   if (next.kind == TokenKind::dot_word) {
     const std::string_view directive = text(next.span);
@@ -250,25 +247,35 @@ void Parser::branch_targets(const Token& label, bool calls) {
   if (!expect(';', "after the targets")) skip_statement();
 }
 
-bool Parser::prototype_params(std::vector<PrototypeParam>& out) {
-  lex_.next();  // (
+bool Parser::prototype_params(std::vector<PrototypeParam>& out, bool returns) {
+  const Span open = lex_.next().span;
   if (lex_.accept(')')) return true;
   do {
     DeclSpec spec;
     if (!decl_spec(spec) || !check_vector(spec)) return false;
+    const Token name = lex_.next();
+    if (name.kind != TokenKind::word)
+      return error(name.span, "expected '_' in the prototype, found " + shown(name));
+    if (spec.space != Space::param && spec.space != Space::reg)
+      return error(name.span, "a function's parameter is in .param or .reg");
     PrototypeParam param;
     param.type = spec.type;
     param.space = spec.space;
-    if (lex_.peek().kind == TokenKind::word) lex_.next();
     Dimensions dims;
     if (!dimensions(dims)) return false;
-    param.is_array = dims.is_array;
+    if (dims.dims.size() + (dims.unsized ? 1 : 0) > 1)
+      return error(name.span, "a parameter has one dimension at most");
+    if (dims.unsized && !feature(Feature::unsized_parameter, name.span)) return false;
+    param.is_array = dims.is_array || dims.unsized;
     param.size = std::uint64_t{bytes(spec.type)} * spec.vec;
     param.align =
         spec.align != 0 ? spec.align : static_cast<std::uint32_t>(param.size != 0 ? param.size : 1);
     for (const std::uint64_t d : dims.dims) param.size *= d;
     out.push_back(param);
   } while (lex_.accept(','));
+  const bool memory =
+      std::ranges::any_of(out, [](const auto& each) { return each.space != Space::reg; });
+  if (returns && out.size() > 1 && memory) error(open, "several return parameters are in .reg");
   return expect(')', "after the parameters");
 }
 
@@ -279,17 +286,20 @@ void Parser::call_prototype(const Token& label) {
   prototype.symbol = symbol;
   prototype.span = label.span;
   bind(text(label.span), symbol);
-  bool good = !lex_.peek().is('(') || prototype_params(prototype.returns);
+  feature(Feature::call_prototype, label.span);
+  bool good = !lex_.peek().is('(') || prototype_params(prototype.returns, true);
   if (good) {
     const Token name = lex_.next();
-    if (name.kind != TokenKind::word)
+    if (name.kind != TokenKind::word || text(name.span) != "_")
       good = error(name.span, "expected '_' in the prototype, found " + shown(name));
   }
-  good = good && (!lex_.peek().is('(') || prototype_params(prototype.params));
+  good = good && (!lex_.peek().is('(') || prototype_params(prototype.params, false));
   if (good) {
     Function directives;
     function_directives(directives, true);
     prototype.noreturn = directives.noreturn;
+    if (prototype.noreturn && !prototype.returns.empty())
+      error(label.span, "what does not return has no return parameters");
   }
   f_->prototypes.push_back(std::move(prototype));
   if (!good || !expect(';', "after the prototype")) skip_statement();
@@ -303,28 +313,12 @@ bool Parser::body_directive() {
     loc_directive();
     return true;
   }
-  if (name == ".file") {
-    lex_.next();
-    file_directive();
-    return true;
-  }
   if (name == ".pragma") {
     lex_.next();
-    do {
-      const Token value = lex_.next();
-      if (value.kind != TokenKind::string) {
-        return error(value.span, "expected a string after .pragma, found " + shown(value));
-      }
-      f_->pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
-    } while (lex_.accept(','));
-    return expect(';', "after .pragma");
+    return pragma_directive(f_->pragmas);
   }
-  if (name == ".section") {
-    lex_.next();
-    section_directive();
-    return true;
-  }
-  if (name == ".entry" || name == ".func" || name == ".version" || name == ".target") {
+  if (name == ".entry" || name == ".func" || name == ".version" || name == ".target" ||
+      name == ".file" || name == ".section" || name == ".alias" || name == ".address_size") {
     return error(token.span, quoted(name) + " inside a function's body");
   }
   if (name == ".extern" || name == ".visible" || name == ".weak" || name == ".common") {

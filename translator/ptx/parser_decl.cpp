@@ -516,6 +516,12 @@ void Parser::check_redeclared(const Variable& old, const Variable& now) {
 }
 
 /// Names of module scope hide no special register.
+/// A name of functions, labels and parameters.
+bool Parser::check_name(Span name) {
+  const std::string_view id = text(name);
+  return (id != "_" && id != "WARP_SZ") || error(name, quoted(id) + " is no name");
+}
+
 bool Parser::check_special(Span name) {
   const std::string_view id = text(name);
   return id[0] != '%' || !find_special(id) || error(name, quoted(id) + " is a special register");

@@ -42,6 +42,9 @@ constexpr FeatureRow kFeatures[] = {
     {Feature::attribute, 40, 10, "'.attribute'"},
     {Feature::managed, 40, 30, "'.managed'"},
     {Feature::unified, 80, 90, "'.unified'"},
+    {Feature::alias, 63, 30, "'.alias'"},
+    {Feature::section, 20, 10, "'.section'"},
+    {Feature::call_prototype, 21, 20, "'.callprototype'"},
 };
 
 constexpr std::uint64_t kConstantBytes = 64 * 1024;

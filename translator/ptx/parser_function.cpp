@@ -112,6 +112,7 @@ void Parser::function(Linkage linkage, bool entry) {
   }
   const std::string_view function_name = text(name.span);
   check_special(name.span);
+  check_name(name.span);
   const SymbolId existing = globals_.find(function_name);
   if (existing != kNoSymbol && m_.symbol(existing).kind == SymbolKind::function) {
     f_index_ = m_.symbol(existing).index;
@@ -177,6 +178,7 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
       return error(name.span, "expected a parameter's name, found " + shown(name));
     }
     const std::string_view id_text = text(name.span);
+    if (id_text != "_") check_name(name.span);
     if (spec.space != Space::param && spec.space != Space::reg) {
       error(spec.space == Space::none ? name.span : spec.space_span,
             entry ? "a kernel's parameter is in .param"
@@ -250,8 +252,7 @@ bool Parser::counts(std::uint32_t (&out)[3]) {
     const Span span = lex_.peek().span;
     if (!number(out[i], "a count")) return false;
     if (out[i] == 0) error(span, "a count of 0");
-    lex_.accept(',');
-    if (lex_.peek().kind != TokenKind::integer && text(lex_.peek().span) != "WARP_SZ") break;
+    if (!lex_.accept(',')) break;
   }
   return true;
 }
@@ -263,41 +264,50 @@ struct DirectiveRow {
   std::string_view name;
   bool kernel, function;
   bool declared;  ///< where there is no body, too
+  std::uint8_t version = 0, target = 0;
 };
 constexpr DirectiveRow kDirectives[] = {
-    {".maxntid", true, false, false},           {".reqntid", true, false, false},
-    {".minnctapersm", true, false, false},      {".maxnctapersm", true, false, false},
-    {".maxnreg", true, false, false},           {".maxclusterrank", true, false, false},
-    {".reqnctapercluster", true, false, false}, {".explicitcluster", true, false, false},
-    {".blocksareclusters", true, false, false}, {".pragma", true, false, false},
-    {".local_maxnreg", true, true, false},      {".noreturn", false, true, true},
-    {".abi_preserve", false, true, true},       {".abi_preserve_control", false, true, true},
+    {".maxntid", true, false, false, 13},
+    {".reqntid", true, false, false, 21},
+    {".minnctapersm", true, false, false, 20},
+    {".maxnctapersm", true, false, false, 13},
+    {".maxnreg", true, false, false, 13},
+    {".maxclusterrank", true, false, false, 78, 90},
+    {".reqnctapercluster", true, false, false, 78, 90},
+    {".explicitcluster", true, false, false, 78, 90},
+    {".blocksareclusters", true, false, false, 90, 90},
+    {".pragma", true, false, false},
+    {".local_maxnreg", true, true, false, 88},
+    {".noreturn", false, true, true, 64, 30},
+    {".abi_preserve", false, true, true, 90, 80},
+    {".abi_preserve_control", false, true, true, 90, 80},
 };
 
 }  // namespace
 
 /// One directive, behind its name. False after an error that ends the header.
 bool Parser::function_directive(Function& f, std::string_view name) {
+  const Span span = lex_.peek().span;
+  const auto over_0 = [&](std::uint32_t value, std::string_view what) {
+    return value != 0 || error(span, std::string(what) + " is over 0");
+  };
   std::uint32_t unused = 0;
   if (name == ".maxntid") return counts(f.maxntid);
   if (name == ".reqntid") return counts(f.reqntid);
   if (name == ".reqnctapercluster") return counts(f.reqnctapercluster);
-  if (name == ".minnctapersm") return number(f.minnctapersm, name);
+  if (name == ".minnctapersm") return number(f.minnctapersm, name) && over_0(f.minnctapersm, name);
   if (name == ".maxnctapersm") return number(f.maxnctapersm, name);
-  if (name == ".maxnreg") return number(f.maxnreg, name);
+  if (name == ".maxnreg") return number(f.maxnreg, name) && over_0(f.maxnreg, name);
   if (name == ".explicitcluster") return f.explicit_cluster = true;
   if (name == ".blocksareclusters") return f.blocks_are_clusters = true;
   if (name == ".noreturn") return f.noreturn = true;
+  has_cluster_rank_ |= name == ".maxclusterrank";
   if (name != ".pragma") return number(unused, name);
-  const Token value = lex_.next();
-  if (value.kind != TokenKind::string)
-    return error(value.span, "expected a string after .pragma, found " + shown(value));
-  f.pragmas.push_back(text({value.span.begin + 1, value.span.length - 2}));
-  lex_.accept(';');
-  return true;
+  return pragma_directive(f.pragmas);
 }
 
 void Parser::function_directives(Function& f, bool prototype) {
+  has_cluster_rank_ = false;
   while (lex_.peek().kind == TokenKind::dot_word) {
     const Token token = lex_.peek();
     const std::string_view name = text(token.span);
@@ -312,6 +322,9 @@ void Parser::function_directives(Function& f, bool prototype) {
             "'" + std::string(name) + "' is for " +
                 (f.is_entry ? "functions, not for kernels" : "kernels, not for functions"));
     if (!prototype && !row->declared) f.body_directive = token.span;
+    if (std::string older = m_.older_than(row->version, row->target, quoted(name));
+        !older.empty() && !options_.relax_versions)
+      error(token.span, std::move(older));
     if (name == ".noreturn" && f.noreturn) error(token.span, "second '.noreturn'");
     if (!function_directive(f, name)) return;
   }
@@ -322,6 +335,10 @@ void Parser::check_directives(const Function& f, Span name, bool has_body) {
   if (!has_body && f.body_directive.length != 0)
     error(f.body_directive, "'" + std::string(text(f.body_directive)) +
                                 "' is for a definition, not for a declaration");
+  if (f.noreturn && !f.returns.empty())
+    error(name, "what does not return has no return parameters");
+  if (has_cluster_rank_ && f.reqnctapercluster[0] != 0)
+    error(name, ".maxclusterrank and .reqnctapercluster exclude each other");
   if (f.maxntid[0] != 0 && f.reqntid[0] != 0)
     error(name, ".maxntid and .reqntid exclude each other");
   if (f.blocks_are_clusters && (f.reqntid[0] == 0 || f.reqnctapercluster[0] == 0))

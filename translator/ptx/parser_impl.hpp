@@ -44,6 +44,9 @@ enum class Feature : std::uint8_t {
   attribute,
   managed,
   unified,
+  alias,
+  call_prototype,
+  section,
 };
 
 class Parser {
@@ -98,10 +101,13 @@ class Parser {
   void version_directive();
   void target_directive();
   void address_size_directive();
+  bool pragma_directive(std::vector<std::string_view>& out);
+  bool check_pragma(std::string_view pragma, Span span);
   void file_directive();
   void loc_directive();
   void section_directive();
   void alias_directive();
+  std::string alias_refusal(SymbolId alias, SymbolId target) const;
   void linked(Linkage linkage, Span span);
   void recover_module();
 
@@ -135,6 +141,7 @@ class Parser {
   bool declare_variable(const DeclSpec& spec);
   bool check_variable(const DeclSpec& spec, std::string_view name, Span span);
   bool check_special(Span name);
+  bool check_name(Span name);
   bool finish_variable(Variable& v, const DeclSpec& spec, const Dimensions& dims, Span span);
   SymbolId add_symbol(std::string_view name, Span span, SymbolKind kind);
   bool bind(std::string_view name, SymbolId id);
@@ -175,7 +182,7 @@ class Parser {
   void label(const Token& name);
   void branch_targets(const Token& label, bool calls);
   void call_prototype(const Token& label);
-  bool prototype_params(std::vector<PrototypeParam>& out);
+  bool prototype_params(std::vector<PrototypeParam>& out, bool returns);
   void instruction(SymbolId pred, bool negated);
   void follow_ptxas(Instruction& inst, std::span<const Operand> operands);
   std::uint8_t constant_bank();
@@ -231,6 +238,7 @@ class Parser {
   std::vector<PendingOperand> pending_operands_;
   std::vector<Operand> operand_buffer_;
   Function* f_ = nullptr;
+  bool has_cluster_rank_ = false;  ///< the header has .maxclusterrank
   std::uint32_t f_index_ = kNoIndex;
   std::uint32_t loc_ = 0;
   std::map<std::array<std::uint32_t, 3>, std::uint32_t> loc_places_;  ///< by file, line, column
