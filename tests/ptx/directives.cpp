@@ -263,6 +263,27 @@ void calls(std::vector<Group>& groups) {
   for (Group* group : {&lists, &prototypes, &arguments}) groups.push_back(std::move(*group));
 }
 
+void handles(std::vector<Group>& groups) {
+  Group group{"handles beside samplers", {}};
+  for (const std::string target : {"sm_20", "sm_30", "sm_90"})
+    for (const std::string mode : {"", ", texmode_independent"})
+      for (const std::string text :
+           {"tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [d0, {r4}];",
+            "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [d0, m, {r4}];",
+            "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [t, m, {r4}];",
+            "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [t, d1, {r4}];",
+            "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [d0, d1, {r4}];",
+            "tld4.g.2d.v4.f32.f32 {f0,f1,f2,f3}, [d0, m, {f4,f5}];", "txq.width.b32 r0, [d0];",
+            "txq.filter_mode.b32 r0, [d0];", "txq.filter_mode.b32 r0, [m];",
+            "suld.b.1d.b32.trap r0, [d0, {r1}];", "suq.width.b32 r0, [d0];"}) {
+        const std::string sampler = mode.empty() ? "" : ".global .samplerref m;";
+        group.statements.push_back(
+            {target + mode + ": " + text,
+             module_of(".global .texref t;" + sampler, text, "", target + mode, "7.8")});
+      }
+  groups.push_back(std::move(group));
+}
+
 void operands(std::vector<Group>& groups) {
   Group addresses{"numbers as addresses", {}}, barriers{"operands of barriers", {}};
   for (const std::string op :
@@ -303,6 +324,7 @@ void add_directives(std::vector<Group>& groups) {
   linked(groups);
   calls(groups);
   operands(groups);
+  handles(groups);
 }
 
 }  // namespace ptx2spv

@@ -52,6 +52,9 @@ void Checker::check_texture() {
     const bool unified_texref = !m_.texmode_independent && sampler.kind == OperandKind::address &&
                                 m_.symbol(sampler.symbol).type == Type::texref;
     if (!unified_texref && !check_surface_name(sampler, Type::samplerref)) return;
+    const bool by_handle = sampler.kind == OperandKind::reg ||
+                           (m_.texmode_independent && parts[0].kind == OperandKind::reg);
+    if (by_handle && !needs(31, 30, "a texture or sampler by handle beside the other")) return;
     // In unified mode a sampler is a word too many for these forms, of ptxas' eight.
     const bool cubes = mods.geom == Mod::cube || mods.geom == Mod::acube;
     const bool layers = mods.geom == Mod::a1d || mods.geom == Mod::a2d;
