@@ -6,6 +6,7 @@
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/device/device.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -168,7 +169,10 @@ CUresult synchronize(ContextObject& context) {
 }
 
 CUresult settle(ContextObject& context) {
-  if (Status status = context.gpu().synchronize(); !status) return stick(context, status.error());
+  // The queue alone: kernels that the host runs are kept (drain), and one of a stream that does not
+  // block may wait for this thread.
+  runtime::Queue& queue = context.gpu().state()->queue;
+  if (Status status = queue.wait(queue.submitted()); !status) return stick(context, status.error());
   return collect(context);
 }
 
