@@ -11,5 +11,6 @@ layout(local_size_x = 1) in;
 #include "surface.glsl"
 #include "texture.glsl"
 #include "texture_gradient.glsl"
+#include "matrix.glsl"
 
 void main() {}

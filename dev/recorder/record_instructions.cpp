@@ -1,3 +1,9 @@
+// Records one-instruction kernels. A record's lines:
+//   I the instruction, which also seeds the inputs
+//   K kinds of results and operands, number of inputs
+//   B the kernel's body
+//   V the first results, in hexadecimal
+//   H 32-bit hashes of the remaining results, in blocks
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>

@@ -35,6 +35,22 @@ constexpr float mix(float no, float yes, bool c) { return c ? yes : no; }
 constexpr uvec2 mix(uvec2 no, uvec2 yes, bvec2 c) { return c.all ? yes : no; }
 constexpr uvec4 mix(uvec4 no, uvec4 yes, bvec4 c) { return c.all ? yes : no; }
 
+#define PTX2SPV_COMPONENTS(op)                               \
+  constexpr uvec4 operator op(uvec4 a, uvec4 b) {            \
+    return {a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w}; \
+  }                                                          \
+  constexpr uvec4 operator op(uvec4 a, uint b) { return a op uvec4(b, b, b, b); }
+PTX2SPV_COMPONENTS(+)
+PTX2SPV_COMPONENTS(-)
+PTX2SPV_COMPONENTS(*)
+PTX2SPV_COMPONENTS(&)
+PTX2SPV_COMPONENTS(|)
+PTX2SPV_COMPONENTS(^)
+PTX2SPV_COMPONENTS(<<)
+PTX2SPV_COMPONENTS(>>)
+#undef PTX2SPV_COMPONENTS
+constexpr uvec4 operator~(uvec4 a) { return {~a.x, ~a.y, ~a.z, ~a.w}; }
+
 constexpr uint floatBitsToUint(float f) { return std::bit_cast<uint>(f); }
 constexpr float uintBitsToFloat(uint u) { return std::bit_cast<float>(u); }
 
@@ -44,6 +60,12 @@ constexpr uint max(uint a, uint b) { return a > b ? a : b; }
 constexpr int max(int a, int b) { return a > b ? a : b; }
 constexpr float max(float a, float b) { return a < b ? b : a; }
 constexpr float min(float a, float b) { return b < a ? b : a; }
+constexpr uvec4 min(uvec4 a, uvec4 b) {
+  return {min(a.x, b.x), min(a.y, b.y), min(a.z, b.z), min(a.w, b.w)};
+}
+constexpr uvec4 max(uvec4 a, uvec4 b) {
+  return {max(a.x, b.x), max(a.y, b.y), max(a.z, b.z), max(a.w, b.w)};
+}
 constexpr int clamp(int a, int low, int high) { return min(max(a, low), high); }
 constexpr uint clamp(uint a, uint low, uint high) { return min(max(a, low), high); }
 constexpr float clamp(float a, float low, float high) { return min(max(a, low), high); }

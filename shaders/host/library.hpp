@@ -9,6 +9,7 @@
 namespace glsl {
 namespace {
 #include "shaders/arithmetic.glsl"
+#include "shaders/matrix.glsl"
 #include "shaders/surface.glsl"
 #include "shaders/texture.glsl"
 #include "shaders/texture_gradient.glsl"

@@ -1,92 +1,11 @@
 // 9.7.14 products of matrices and moves of them, by exchanges between the threads of a warp that
-// are all there. translator/ptx/matrix.hpp says which thread holds what.
-#include <bit>
-
-#include "translator/lower/function.hpp"
-#include "translator/ptx/matrix.hpp"
+// are all there.
+#include "translator/lower/lower_matrix.hpp"
 
 namespace ptx2spv::lower {
 
 using ir::Op;
 using ir::Type;
-using ptx::MatrixPart;
-
-class FunctionLowering::Matrix {
- public:
-  Matrix(FunctionLowering& lowering, const Instruction& inst)
-      : l_(lowering), b_(lowering.b_), inst_(inst), mods_(*inst.mods), a_(lowering.args(inst)) {
-    l_.context_.out.info.sync.warp_operations = true;
-    lane_ = b_.op2(Op::and_, l_.tid_linear(), b_.i32(31));
-    group_ = b_.op2(Op::lshr, lane_, b_.i32(2));
-    within_ = b_.op2(Op::and_, lane_, b_.i32(3));
-  }
-
-  void load_rows();
-  void store_rows();
-  void transpose();
-  void load();
-  void store();
-  void multiply();
-
- private:
-  /// A matrix with 8 or more rows, or columns, whose words lie along k.
-  struct Factor {
-    MatrixPart part = MatrixPart::a;
-    ptx::Type element = ptx::Type::none;
-    bool tall = false;   ///< in blocks of 16, else of 8
-    unsigned sides = 0;  ///< rows of a, columns of b
-    unsigned words = 0;  ///< of 32 bits, or f64
-    unsigned halves() const { return tall && sides > 8 ? 2 : 1; }
-    unsigned blocks() const { return sides / 8 / halves(); }
-    unsigned quarters() const { return words / 4; }
-    unsigned registers() const { return blocks() * quarters() * halves(); }
-    unsigned reg(unsigned block, unsigned quarter, unsigned half) const {
-      return (block * quarters() + quarter) * halves() + half;
-    }
-  };
-  Factor factor(MatrixPart part) const;
-  bool transposed() const { return mods_.geom == Mod::m8n32k16; }
-  bool wide(ptx::Type type) const { return type == ptx::Type::f64; }
-
-  Value plus(Value a, Value c) { return b_.op2(Op::add, a, c); }
-  Value times(Value a, unsigned by) {
-    return by == 1 ? a : b_.op2(Op::shl, a, b_.i32(static_cast<unsigned>(std::countr_zero(by))));
-  }
-  Value from_lane(Value value, Value lane);
-  Value shared_row(const Place& at, Value row) { return from_lane(at.address, row); }
-  unsigned matrices() const { return mods_.mode == Mod::x4 ? 4 : mods_.mode == Mod::x2 ? 2 : 1; }
-
-  // wmma's matrices in memory
-  struct Stored {
-    Place at;
-    ptx::Type element = ptx::Type::none;
-    Value stride = 0;
-    bool rows = true;  ///< rows lie together, else columns
-  };
-  Stored stored(const Operand& memory, MatrixPart part);
-  Value address(const Stored& in, Value row, Value column);
-  Value load_element(const Stored& in, Value row, Value column) {
-    return l_.memory_.load(in.at.access, address(in, row, column), ptx::bytes(in.element));
-  }
-  Value load_word(const Stored& in, const Factor& f, Value side, unsigned quarter);
-  std::vector<Value> load_factor(const Stored& in, const Factor& f);
-  /// Calls with row and column of each element of the product that the thread has, in order.
-  template <typename Each>
-  void each_element(Each&& each);
-
-  std::vector<Value> exchanged(const Factor& f, const std::vector<Value>& registers, unsigned block,
-                               unsigned half, unsigned odd);
-  Value product(const Factor& a, const std::vector<Value>& x, const Factor& c,
-                const std::vector<Value>& y, Value sum);
-  Value integer(Value word, ptx::Type type, unsigned i);
-
-  FunctionLowering& l_;
-  ir::Builder& b_;
-  const Instruction& inst_;
-  const ptx::Modifiers& mods_;
-  std::span<const Operand> a_;
-  Value lane_ = 0, group_ = 0, within_ = 0;
-};
 
 Value FunctionLowering::Matrix::from_lane(Value value, Value lane) {
   if (b_.last(value).type == Type::i64) {
@@ -295,6 +214,7 @@ Value FunctionLowering::Matrix::integer(Value word, ptx::Type type, unsigned i) 
 
 Value FunctionLowering::Matrix::product(const Factor& a, const std::vector<Value>& x,
                                         const Factor& c, const std::vector<Value>& y, Value sum) {
+  if (floating()) return float_product(x, y, sum);
   if (wide(a.element)) {
     const ir::FpAttr how{.kind = NumKind::f64, .round = round_of(mods_.rounding, ir::Round::rn)};
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -316,25 +236,26 @@ Value FunctionLowering::Matrix::product(const Factor& a, const std::vector<Value
 }
 
 void FunctionLowering::Matrix::multiply() {
+  if (inst_.op == Opcode::mma && mods_.geom == Mod::m8n8k4 && floating()) return multiply_quads();
   const Factor factors[] = {factor(MatrixPart::a), factor(MatrixPart::b)};
   const Factor &tall = factors[transposed()], &flat = factors[!transposed()];
   const ptx::Type word = wide(tall.element) ? ptx::Type::b64 : ptx::Type::b32;
   const std::vector<Value> rows = l_.read_elements(a_[transposed() ? 2 : 1], word),
                            columns = l_.read_elements(a_[transposed() ? 1 : 2], word);
-  const std::vector<Value> sums = l_.read_elements(a_[3], word);
+  const std::vector<Value> sums = read_sums();
   std::vector<std::vector<Value>> x, y;
   for (unsigned block = 0; block < tall.blocks(); ++block)
     for (unsigned half = 0; half < tall.halves(); ++half)
-      x.push_back(exchanged(tall, rows, block, half, 0));
+      x.push_back(unpacked(tall, exchanged(tall, rows, block, half, 0)));
   for (unsigned block = 0; block < flat.blocks(); ++block)
-    for (unsigned odd = 0; odd < 2; ++odd) y.push_back(exchanged(flat, columns, block, 0, odd));
+    for (unsigned odd = 0; odd < 2; ++odd)
+      y.push_back(unpacked(flat, exchanged(flat, columns, block, 0, odd)));
   std::vector<Value> results;
   for (std::size_t column = 0; column < y.size(); column += 2)
     for (const std::vector<Value>& row : x)
       for (unsigned odd = 0; odd < 2; ++odd)
         results.push_back(product(tall, row, flat, y[column + odd], sums[results.size()]));
-  const std::vector<Operand> to = l_.elements(a_[0]);
-  for (std::size_t i = 0; i < to.size(); ++i) l_.write(to[i], results[i], word);
+  write_results(results);
 }
 
 void FunctionLowering::lower_matrix(const Instruction& inst) {
