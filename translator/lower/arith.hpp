@@ -10,8 +10,7 @@
 
 namespace ptx2spv::lower {
 
-using ir::NumKind;
-using ir::Value;
+using namespace ir;
 
 enum class Cmp : std::uint8_t {
   eq,

@@ -3,9 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 Value Arith::popc(NumKind, Value a) { return b_.inst(Op::popcount, Type::i32, {a}); }
 
 Value Arith::clz(NumKind kind, Value a) {

@@ -4,11 +4,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::FpAttr;
-using ir::Op;
-using ir::Round;
-using ir::Type;
-
 namespace {
 
 std::uint64_t sign_mask(NumKind kind) { return std::uint64_t{1} << (bits_of(kind) - 1); }

@@ -3,9 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 Value Arith::canonical(NumKind kind, Value v) {
   const unsigned bits = bits_of(kind);
   return bits < 32 ? b_.op2(Op::and_, v, b_.i32((1u << bits) - 1)) : v;

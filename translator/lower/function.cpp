@@ -7,9 +7,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Type;
 using ptx::SymbolId;
 using ptx::SymbolKind;
 

@@ -7,10 +7,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Type;
-
 FunctionLowering::Place FunctionLowering::shared_place(const Instruction& inst,
                                                        const Operand& operand) {
   // The low word of a generic address of shared memory is the address within it.

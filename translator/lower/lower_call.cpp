@@ -7,11 +7,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 /// The variables of a register or of one of its elements.
 std::vector<std::uint32_t> FunctionLowering::vars_of(const Operand& operand) const {
   ptx::Symbol symbol = m_.symbol(operand.symbol);

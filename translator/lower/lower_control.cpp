@@ -3,9 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 void FunctionLowering::lower_branch(const Instruction& inst) {
   const auto a = args(inst);
   switch (inst.op) {

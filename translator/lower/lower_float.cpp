@@ -4,11 +4,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::FpAttr;
-using ir::Op;
-using ir::Round;
-using ir::Type;
-
 namespace {
 
 /// What is one operation of one operand.

@@ -9,12 +9,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::AtomicOp;
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 namespace {
 
 class DeviceHeap {

@@ -3,9 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 MulHalf half_of(const ptx::Modifiers& mods) {

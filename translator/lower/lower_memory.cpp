@@ -7,10 +7,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 namespace {
 ir::Origin origin_of(ptx::Space space) {
   switch (space) {

@@ -3,11 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Round;
-using ir::Space;
-using ir::Type;
-
 /// The lowering of one cvt.
 class FunctionLowering::Convert {
  public:

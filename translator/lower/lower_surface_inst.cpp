@@ -4,9 +4,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 ir::Geometry geometry_of(Mod mod) {

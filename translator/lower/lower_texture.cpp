@@ -10,10 +10,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 Value TextureLowering::word(std::uint32_t which) {
   if (!words_[which]) {
     const Value address = b_.op2(Op::add, record_, i32(which * 4));

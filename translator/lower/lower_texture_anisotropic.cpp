@@ -4,9 +4,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 /// i1: the texture asks for it.
 Value TextureLowering::wants_anisotropy() {
   // Integers that are read as integers are not filtered.

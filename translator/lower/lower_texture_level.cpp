@@ -3,10 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 /// Without the feature this is a constant, and all that depends on it goes (pipeline.cpp).
 Value TextureLowering::feature(abi::TextureFeature which) {
   const Value bits = b_.load(Type::i32, i32(abi::Push::texture_features * 4),

@@ -3,10 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 TextureLowering::Component TextureLowering::component(unsigned channel) {
   // Alpha is the second of two channels and the last of four.
   Value colour = b_.i1(channel != 3);

@@ -7,9 +7,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 /// Numbers of a signed or unsigned type of `bits` bits, as i64.

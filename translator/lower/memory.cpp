@@ -6,13 +6,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::BlockId;
-using ir::MemAttr;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 Type raw_type(unsigned bytes) { return bytes <= 4 ? Type::i32 : bytes == 8 ? Type::i64 : Type::v4; }
 }  // namespace

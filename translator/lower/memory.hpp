@@ -8,6 +8,8 @@
 
 namespace ptx2spv::lower {
 
+using namespace ir;
+
 /// State space of an access as PTX writes it; `generic` is an address that may point anywhere.
 enum class Window : std::uint8_t { generic, global, shared, local, constant, param };
 

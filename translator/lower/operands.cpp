@@ -3,10 +3,6 @@
 
 namespace ptx2spv::lower {
 
-using ir::Builtin;
-using ir::Op;
-using ir::Space;
-using ir::Type;
 using ptx::SymbolKind;
 
 Value FunctionLowering::fit(Value value, Type type) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -33,13 +33,12 @@ struct FaultLog {
 
 /// Notes a fault of `site` where `ok` is false. `address`: i32 or i64. `other`: of a race in global
 /// memory the other access (FaultLog::others), else 0.
-void note_fault(ir::Builder& builder, std::uint32_t site, ir::Value ok, ir::Value address,
-                ir::Value other = 0);
+void note_fault(Builder& builder, std::uint32_t site, Value ok, Value address, Value other = 0);
 
 /// At the thread's end: the builder stands in the last block, and then in a new one. `ids`: the
 /// three words of %ctaid and of %tid, where they are not the invocation's. Writes nothing where
 /// the notes have not been lowered.
-void write_fault_log(ir::Builder& builder, const FaultLog& log,
-                     const std::function<std::vector<ir::Value>()>& ids = {});
+void write_fault_log(Builder& builder, const FaultLog& log,
+                     const std::function<std::vector<Value>()>& ids = {});
 
 }  // namespace ptx2spv::passes

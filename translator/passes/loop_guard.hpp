@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -18,7 +18,7 @@ struct LoopGuard {
   std::uint32_t first_number = 1;      ///< of the first loop
   std::vector<std::uint32_t> headers;  ///< by block: the location of the loop that it is header of
   std::vector<std::uint32_t> loops;    ///< in the order of their numbers: locations
-  ir::BlockId check = ir::kNoBlock;    ///< the end: gets what sets `found` to the largest word
+  BlockId check = kNoBlock;            ///< the end: gets what sets `found` to the largest word
   std::uint32_t found = 0;
 };
 

@@ -7,55 +7,55 @@
 #include <utility>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
 /// What both have.
 class Rewriter {
  public:
-  ir::Builder& builder() { return b_; }
+  Builder& builder() { return b_; }
   /// Appends the instruction itself.
-  void keep(ir::Value value) { f_.blocks[b_.block()].insts.push_back(value); }
+  void keep(Value value) { f_.blocks[b_.block()].insts.push_back(value); }
 
  protected:
-  explicit Rewriter(ir::Function& function) : f_(function), b_(function) {}
+  explicit Rewriter(Function& function) : f_(function), b_(function) {}
 
   /// Empties the block and calls visit(value) for what was in it.
   template <typename Visit>
-  void each(ir::BlockId block, Visit&& visit) {
-    const std::vector<ir::Value> old = std::exchange(f_.blocks[block].insts, {});
+  void each(BlockId block, Visit&& visit) {
+    const std::vector<Value> old = std::exchange(f_.blocks[block].insts, {});
     b_.at(block);
-    for (const ir::Value value : old) {
+    for (const Value value : old) {
       b_.set_loc(f_.insts[value].loc);
       visit(value);
     }
   }
 
-  ir::Function& f_;
-  ir::Builder b_;
+  Function& f_;
+  Builder b_;
 };
 
 class CfgRewriter : public Rewriter {
  public:
-  explicit CfgRewriter(ir::Function& function) : Rewriter(function) {}
+  explicit CfgRewriter(Function& function) : Rewriter(function) {}
 
   /// Calls visit(value) for every instruction of every block that exists now. The visitor keeps
   /// the instruction or appends what it wants through builder(). New blocks are not visited.
   template <typename Visit>
   void run(Visit&& visit) {
-    const auto count = static_cast<ir::BlockId>(f_.blocks.size());
-    for (ir::BlockId block = 0; block < count; ++block) {
+    const auto count = static_cast<BlockId>(f_.blocks.size());
+    for (BlockId block = 0; block < count; ++block) {
       tail_.term = f_.blocks[block].term;
       tail_.cond = f_.blocks[block].cond;
       tail_.succs = f_.blocks[block].succs;
       tail_.loc = f_.blocks[block].loc;
       ended_ = false;
-      each(block, [&](ir::Value value) {
+      each(block, [&](Value value) {
         if (!ended_) visit(value);
       });
       if (ended_) continue;
-      ir::Block& last = f_.blocks[b_.block()];
+      Block& last = f_.blocks[b_.block()];
       last.term = tail_.term;
       last.cond = tail_.cond;
       last.succs = tail_.succs;
@@ -64,31 +64,31 @@ class CfgRewriter : public Rewriter {
   }
 
   /// Makes `value` the result of a last operation, so that its uses stay valid.
-  void replace(ir::Value value, ir::Op op, ir::Type type, std::initializer_list<ir::Value> args,
+  void replace(Value value, Op op, Type type, std::initializer_list<Value> args,
                std::uint64_t imm = 0) {
     const std::uint32_t loc = f_.insts[value].loc;
-    const ir::Value made = b_.inst(op, type, args, imm);
+    const Value made = b_.inst(op, type, args, imm);
     f_.blocks[b_.block()].insts.back() = value;
     f_.insts[value] = f_.insts[made];
     f_.insts[value].loc = loc;
   }
   /// Makes `value` equal to `result`: a copy that simplification removes.
-  void replace_by(ir::Value value, ir::Value result) {
+  void replace_by(Value value, Value result) {
     // A copy: what is added moves the others.
-    const ir::Inst inst = f_.insts[result];
-    if (inst.op == ir::Op::constant) {
+    const Inst inst = f_.insts[result];
+    if (inst.op == Op::constant) {
       f_.insts[value] = inst;
       keep(value);
       return;
     }
-    replace(value, ir::Op::select, inst.type, {b_.i1(true), result, result});
+    replace(value, Op::select, inst.type, {b_.i1(true), result, result});
   }
 
   /// if (cond) { body() }, as a branch.
   template <typename Body>
-  void when(ir::Value cond, Body&& body) {
-    const ir::BlockId then = b_.new_block();
-    const ir::BlockId join = b_.new_block();
+  void when(Value cond, Body&& body) {
+    const BlockId then = b_.new_block();
+    const BlockId join = b_.new_block();
     b_.cond_br(cond, then, join);
     b_.at(then);
     body();
@@ -99,13 +99,13 @@ class CfgRewriter : public Rewriter {
   void end_block() { ended_ = true; }
 
  private:
-  ir::Block tail_;
+  Block tail_;
   bool ended_ = false;
 };
 
 class SsaRewriter : public Rewriter {
  public:
-  explicit SsaRewriter(ir::Function& function) : Rewriter(function) {}
+  explicit SsaRewriter(Function& function) : Rewriter(function) {}
 
   /// Calls `replace` for every instruction, dominators first, its operands already replaced.
   /// Result: the value to use instead, the instruction's own to keep it, 0 to drop it.
@@ -113,15 +113,15 @@ class SsaRewriter : public Rewriter {
   bool run(Replace&& replace) {
     alias_.assign(f_.insts.size(), 0);
     bool changed = false;
-    std::vector<ir::BlockId> order = f_.order;
+    std::vector<BlockId> order = f_.order;
     if (order.empty()) {
       order.resize(f_.blocks.size());
       std::iota(order.begin(), order.end(), 0);
     }
-    for (const ir::BlockId block : order)
-      each(block, [&](ir::Value v) {
-        for (ir::Value& a : f_.args(v)) a = resolve(a);
-        const ir::Value next = replace(v);
+    for (const BlockId block : order)
+      each(block, [&](Value v) {
+        for (Value& a : f_.args(v)) a = resolve(a);
+        const Value next = replace(v);
         if (next == v) return keep(v);
         changed = true;
         if (alias_.size() < f_.insts.size()) alias_.resize(f_.insts.size(), 0);
@@ -129,21 +129,21 @@ class SsaRewriter : public Rewriter {
       });
     if (!changed) return false;
     alias_.resize(f_.insts.size(), 0);
-    for (ir::Block& block : f_.blocks) {
-      for (const ir::Value v : block.insts)
-        for (ir::Value& a : f_.args(v)) a = resolve(a);
+    for (Block& block : f_.blocks) {
+      for (const Value v : block.insts)
+        for (Value& a : f_.args(v)) a = resolve(a);
       if (block.cond) block.cond = resolve(block.cond);
     }
     return true;
   }
 
  private:
-  ir::Value resolve(ir::Value v) const {
+  Value resolve(Value v) const {
     while (v < alias_.size() && alias_[v]) v = alias_[v];
     return v;
   }
 
-  std::vector<ir::Value> alias_;
+  std::vector<Value> alias_;
 };
 
 }  // namespace ptx2spv::passes

@@ -12,11 +12,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// Operations that several threads do together, and those that let others go on.

@@ -11,8 +11,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-
 namespace {
 
 /// Operations past which LLVM takes too long.

@@ -6,10 +6,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Value;
-
 namespace {
 
 class Finder {

@@ -5,6 +5,8 @@
 
 namespace ptx2spv::interpreter::llvm {
 
+using namespace ir;
+
 /// Whether the lanes of a warp do the operation together, or wait for others of the block.
 bool together(ir::Op op);
 /// Whether other threads or the host can see it; nobody reads the trap record in a launch.

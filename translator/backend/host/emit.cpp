@@ -10,10 +10,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Builtin;
-using ir::Op;
-using ir::Type;
-
 Emitter::Emitter(Build& build, const ir::Function& function, const Program& program,
                  const std::vector<std::uint32_t>& steps, const Shape& shape, Kind kind)
     : b_(build), f_(function), program_(program), steps_(steps), shape_(shape), kind_(kind) {}

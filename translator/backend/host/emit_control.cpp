@@ -5,9 +5,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-using ir::Term;
-
 /// Where the first of the blocks from a place on is tested for lanes that wait.
 LLVMBasicBlockRef Emitter::next_from(std::uint32_t place) {
   const std::uint32_t next = shape_.next_wait(place);

@@ -5,9 +5,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 /// Whether the operation gives the same whatever NaN an operand is.

@@ -3,9 +3,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-using ir::Type;
-
 LLVMValueRef Emitter::logic(const ir::Inst& inst, Opcode o, const LLVMValueRef* in) {
   const auto is_logic = [&](unsigned i) {
     const Op op = f_.insts[f_.operands[inst.first + i]].op;

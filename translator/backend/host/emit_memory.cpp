@@ -7,10 +7,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 /// An address: base + scale * each lane's index, or, without one, of all lanes the base.
 struct Emitter::Access {
   LLVMValueRef base = nullptr;   ///< i64

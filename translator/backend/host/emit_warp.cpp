@@ -6,9 +6,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-using ir::Type;
-
 /// By constants: which lane each one reads is known.
 bool Emitter::shuffle(Value v) {
   const auto constant = [&](unsigned i) { return f_.insts[f_.arg(v, i)].op == Op::constant; };

@@ -9,10 +9,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::NumKind;
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 using u32 = std::uint32_t;

@@ -6,9 +6,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 using u32 = std::uint32_t;

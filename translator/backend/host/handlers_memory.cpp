@@ -7,13 +7,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::AtomicOp;
-using ir::Builtin;
-using ir::MemAttr;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 namespace {
 
 using u32 = std::uint32_t;

@@ -5,10 +5,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Value;
-
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;

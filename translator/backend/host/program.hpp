@@ -19,6 +19,8 @@
 
 namespace ptx2spv::interpreter {
 
+using namespace ir;
+
 inline constexpr unsigned kLanes = 32;
 /// A row of a register file.
 struct alignas(64) Row {

@@ -7,12 +7,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::BlockId;
-using ir::kNoBlock;
-using ir::Op;
-using ir::Term;
-using ir::Value;
-
 namespace {
 
 constexpr std::uint32_t kNone = ir::StructuredLoops::kNone;

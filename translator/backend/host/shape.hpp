@@ -9,6 +9,8 @@
 
 namespace ptx2spv::interpreter::llvm {
 
+using namespace ir;
+
 /// Of a structured function in SSA form, with preds. Linear but for the loops of a nest.
 class Shape {
  public:

@@ -8,9 +8,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::Op;
-using ir::Term;
-
 namespace {
 
 /// Blocks of the program that a warp runs before others get their turn.

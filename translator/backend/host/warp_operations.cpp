@@ -6,8 +6,6 @@
 
 namespace ptx2spv::interpreter {
 
-using ir::Op;
-
 namespace {
 
 std::uint32_t reduced(ir::AtomicOp op, std::uint32_t a, std::uint32_t b) {

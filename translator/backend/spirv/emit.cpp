@@ -9,8 +9,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-
 std::optional<EmitError> emit(const ir::Module& module, const ir::Function& function,
                               const EmitOptions& options, Builder& builder) {
   return Emitter(module, function, options, builder).run();

@@ -7,9 +7,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 /// The instruction of a two-operand IR operation on integers; OpNop where there is none.

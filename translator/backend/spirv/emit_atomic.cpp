@@ -3,10 +3,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::AtomicOp;
-using ir::Space;
-using ir::Type;
-
 spv::Op atomic_op(AtomicOp op) {
   switch (op) {
     case AtomicOp::add: return spv::Op::OpAtomicIAdd;

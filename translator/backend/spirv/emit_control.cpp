@@ -3,9 +3,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-using ir::Type;
-
 void Emitter::synchronise(Value, const Inst& inst) {
   using enum spv::MemorySemanticsMask;
   const Id all = b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) |

@@ -6,10 +6,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::NumKind;
-using ir::Op;
-using ir::Type;
-
 void Emitter::native_float(Value v, const Inst& inst) {
   const auto in = [&](unsigned i) { return float_value(f_.arg(v, i)); };
   const auto float_type = [&] { return b_.type_float(bits(v)); };

@@ -4,9 +4,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-using ir::Type;
-
 namespace {
 
 struct Shape {

@@ -4,10 +4,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-
 namespace {
 
 constexpr unsigned log2_bytes(View view) {

@@ -3,10 +3,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-using ir::TextureSample;
-using ir::Type;
-
 namespace {
 
 struct TextureShape {

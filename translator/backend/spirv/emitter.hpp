@@ -13,6 +13,8 @@
 
 namespace ptx2spv::spirv {
 
+using namespace ir;
+
 /// How memory is looked at: an array of elements of one type.
 enum class View : std::uint8_t { u8, u16, u32, uvec2, u64, uvec4, f32, f64 };
 

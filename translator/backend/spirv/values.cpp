@@ -8,9 +8,6 @@
 
 namespace ptx2spv::spirv {
 
-using ir::Op;
-using ir::Type;
-
 Id Emitter::type(Type type) {
   switch (type) {
     case Type::none: return b_.type_void();

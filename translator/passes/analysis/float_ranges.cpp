@@ -4,8 +4,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 constexpr std::uint32_t kSign = 0x80000000u;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -36,27 +36,27 @@ struct FloatRange {
 /// before their users; values of loops that come later are unknown.
 class FloatRanges {
  public:
-  explicit FloatRanges(const ir::Function& function) : f_(function) {}
-  FloatRange of(ir::Value v) const;
-  void set(ir::Value v, const FloatRange& bounds);
+  explicit FloatRanges(const Function& function) : f_(function) {}
+  FloatRange of(Value v) const;
+  void set(Value v, const FloatRange& bounds);
   /// Bounds that follow from the operands': of sums, products, conversions, signs changed as bits,
   /// selections.
-  void follow(ir::Value v);
+  void follow(Value v);
   /// Bounds of a sum, a product, both in one, or the lesser or greater of two.
-  FloatRange of_operation(const ir::Inst& inst, std::span<const ir::Value> args) const;
+  FloatRange of_operation(const Inst& inst, std::span<const Value> args) const;
   /// The sum of a value of any size and a constant: as a device does it that flushes denormals, if
   /// the constant is no smaller than 2^-101 (shaders/f32_fast.glsl), and what is then known of it.
-  std::optional<FloatRange> sum_with_constant(ir::Value a, ir::Value b) const;
+  std::optional<FloatRange> sum_with_constant(Value a, Value b) const;
   /// Whether a b + c in one rounding comes out the same where the device flushes denormals, because
   /// c is a constant that is no smaller than 2^-70: a denormal factor's product has to be less than
   /// half of what c is rounded to, and a sum that is not 0 is no denormal.
-  bool fma_with_constants(ir::Value a, ir::Value b, ir::Value c) const;
+  bool fma_with_constants(Value a, Value b, Value c) const;
   /// The same of any c: product and sum are multiples of the least normal number.
-  bool fma_of_normals(ir::Value a, ir::Value b, ir::Value c) const;
+  bool fma_of_normals(Value a, Value b, Value c) const;
 
  private:
-  void follow_conversion(ir::Value v);
-  const ir::Function& f_;
+  void follow_conversion(Value v);
+  const Function& f_;
   std::vector<FloatRange> bounds_;
 };
 

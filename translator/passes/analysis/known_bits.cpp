@@ -8,8 +8,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 std::uint64_t width_mask(Type type) {

@@ -2,8 +2,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 LiveVariables::LiveVariables(const Function& f)
     : reads_(f.vars.size()),
       writes_(f.vars.size()),

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -20,20 +20,20 @@ struct Range {
 class RangeTable {
  public:
   /// What was put in for `v`; null for nothing. Good until the next put().
-  const Range* find(ir::Value v) const {
+  const Range* find(Value v) const {
     if (slots_.empty()) return nullptr;
     const Slot& slot = slots_[place(v)];
     return slot.number ? &ranges_[slot.number - 1] : nullptr;
   }
-  void put(ir::Value v, const Range& range);
+  void put(Value v, const Range& range);
 
  private:
   struct Slot {
-    ir::Value value = 0;
+    Value value = 0;
     std::uint32_t number = 0;  ///< place in ranges_ plus 1; 0: empty
   };
   /// Where `v` is, or where it would be.
-  std::size_t place(ir::Value v) const {
+  std::size_t place(Value v) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = v * std::size_t{0x9e3779b1u} >> 7 & mask;
     while (slots_[at].number != 0 && slots_[at].value != v) at = (at + 1) & mask;
@@ -48,18 +48,18 @@ class RangeTable {
 /// equal ones. Needs SSA form.
 class Ranges {
  public:
-  explicit Ranges(const ir::Function& function) : f_(function) {}
+  explicit Ranges(const Function& function) : f_(function) {}
   /// Takes `v` for `start`: what a loop's phi is in the first iteration.
-  void assume(ir::Value v, ir::Value start) { ranges_.put(v, range(start, 0)); }
+  void assume(Value v, Value start) { ranges_.put(v, range(start, 0)); }
   /// The value where it can be one only.
-  std::optional<std::uint64_t> constant(ir::Value v);
-  Range of(ir::Value v) { return range(v, 0); }
+  std::optional<std::uint64_t> constant(Value v);
+  Range of(Value v) { return range(v, 0); }
 
  private:
-  Range range(ir::Value v, unsigned depth);
-  Range compute(const ir::Inst& inst, ir::Value v, unsigned depth, const Range& any);
+  Range range(Value v, unsigned depth);
+  Range compute(const Inst& inst, Value v, unsigned depth, const Range& any);
 
-  const ir::Function& f_;
+  const Function& f_;
   RangeTable ranges_;
 };
 

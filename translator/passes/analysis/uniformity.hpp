@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "translator/ir/loops.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
 /// Branches that keep threads from what follows for good: those in `arms` never meet the others'
 /// barriers again, so the rest is uniform among those who are left.
 struct EarlyExits {
-  std::vector<ir::BlockId> heads;  ///< blocks that end in such a branch
-  std::vector<ir::BlockId> arms;   ///< blocks that only the threads who leave are in
+  std::vector<BlockId> heads;  ///< blocks that end in such a branch
+  std::vector<BlockId> arms;   ///< blocks that only the threads who leave are in
 };
 
 /// Whose threads are compared.
@@ -34,44 +35,44 @@ struct Scope {
 /// taken for a warp alone, whose lanes read at the same time.
 class Uniformity {
  public:
-  explicit Uniformity(const ir::Function& function, const EarlyExits& early = {},
+  explicit Uniformity(const Function& function, const EarlyExits& early = {},
                       const Scope& scope = {});
-  bool divergent(ir::Value value) const { return values_[value]; }
+  bool divergent(Value value) const { return values_[value]; }
   /// Whether some threads of the scope may be in the block while others are not.
-  bool divergent_block(ir::BlockId block) const { return blocks_[block]; }
+  bool divergent_block(BlockId block) const { return blocks_[block]; }
 
  private:
   /// Whether the value tells warps apart, but not a warp's threads, though its operands do: a
   /// thread's number without its low five bits, or beside a multiple of 32.
-  bool whole_warps(ir::Value v) const;
-  bool source(ir::Value v) const;
+  bool whole_warps(Value v) const;
+  bool source(Value v) const;
   void find_settled();
   struct Work;
-  bool follows(ir::Value user, std::size_t i) const;
+  bool follows(Value user, std::size_t i) const;
   void find_uses(Work& work) const;
   void spread();
-  void visit_branch(ir::BlockId block);
+  void visit_branch(BlockId block);
   std::uint32_t unmarked(std::uint32_t place);
-  void mark_value(ir::Value v);
+  void mark_value(Value v);
   void mark_blocks(std::uint32_t first, std::uint32_t end);
-  void mark_join(ir::BlockId block);
+  void mark_join(BlockId block);
   void leave_unevenly(std::uint32_t loop);
 
-  const ir::Function& f_;
+  const Function& f_;
   const Scope scope_;
   std::vector<bool> values_, blocks_, joins_, early_;
   std::vector<bool> settled_;  ///< by value: a load that is
-  const ir::StructuredLoops nest_;
+  const StructuredLoops nest_;
   std::vector<std::uint32_t> next_;  ///< by place: that, or a later one before which all are marked
   std::vector<bool> left_unevenly_;  ///< by loop
-  std::vector<ir::BlockId> home_;    ///< by value: its block
+  std::vector<BlockId> home_;        ///< by value: its block
   Work* work_ = nullptr;             ///< while the constructor runs
 };
 
 /// Whether a barrier of the function may be reached by some threads of a block only, or in
 /// different iterations. Takes the function before structurizing, calls inlined; works on a copy.
-bool barriers_diverge(const ir::Function& function, ir::Module& module);
+bool barriers_diverge(const Function& function, Module& module);
 /// The same of warp operations and the threads of a warp, in blocks whose rows are whole warps.
-bool warp_operations_diverge(const ir::Function& function, ir::Module& module);
+bool warp_operations_diverge(const Function& function, Module& module);
 
 }  // namespace ptx2spv::passes

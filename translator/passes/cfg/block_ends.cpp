@@ -4,8 +4,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 void BlockCutter::move_end(BlockId before, BlockId behind, const std::vector<BlockId>& between) {
   Block& from = f_.blocks[before];
   Block& to = f_.blocks[behind];

@@ -7,8 +7,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 // New predecessor lists in the order of the old ones, and phis to match.

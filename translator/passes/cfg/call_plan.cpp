@@ -11,8 +11,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// So small a function costs less than a call of a shared one: arguments, results and the way back.

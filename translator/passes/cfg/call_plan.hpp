@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -18,6 +18,6 @@ struct CallPlan {
 
 /// Shares as little as keeps the entry (function 0) within `budget` instructions, and all that is
 /// worth it where nothing does.
-CallPlan plan_calls(const ir::Module& module, std::size_t budget);
+CallPlan plan_calls(const Module& module, std::size_t budget);
 
 }  // namespace ptx2spv::passes

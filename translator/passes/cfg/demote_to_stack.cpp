@@ -2,8 +2,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 // The rearranged graph keeps the order of execution but not dominance, so a value that another
 // block uses goes through a variable; constants are repeated instead.
 void demote_to_stack(Function& f) {

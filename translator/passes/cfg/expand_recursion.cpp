@@ -12,8 +12,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// The cycles of the call graph, by Tarjan's algorithm with a stack of its own.
@@ -241,9 +239,9 @@ class Merged {
     std::uint32_t size = 4;
     for (const std::uint32_t v : kept) size += bytes(f_.vars[v].type);
     size = (size + 15) & ~15u;
-    if (size > ir::kMostKeptBytes)
+    if (size > kMostKeptBytes)
       return fmt::format("recursion of {} keeps {} bytes of registers across a call, more than {}",
-                         m_.functions[site.callee].name, size, ir::kMostKeptBytes);
+                         m_.functions[site.callee].name, size, kMostKeptBytes);
 
     b_.at(site.block);
     b_.set_loc(f_.insts[inst].loc);

@@ -6,8 +6,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 std::vector<std::vector<BlockId>> dominance_frontiers(const Function& f, const Dominators& doms) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "translator/ir/cfg.hpp"
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -14,7 +14,7 @@ namespace ptx2spv::passes {
 /// predecessors are known, keeps its blocks while this is in use.
 class PhiPlaces {
  public:
-  PhiPlaces(const ir::Function& function, const ir::Dominators& dominators);
+  PhiPlaces(const Function& function, const Dominators& dominators);
 
   /// Calls `visit` with each block that needs a phi of `var`, until it returns false. Returns
   /// whether it never did.
@@ -22,13 +22,13 @@ class PhiPlaces {
   bool visit(std::uint32_t var, Visit&& visit) {
     if (reads_[var].empty()) return true;
     ++turn_;
-    for (const ir::BlockId b : writes_[var]) queued_[b] = turn_;
+    for (const BlockId b : writes_[var]) queued_[b] = turn_;
     const bool pruned = find_live(var);
     work_ = writes_[var];
     while (!work_.empty()) {
-      const ir::BlockId b = work_.back();
+      const BlockId b = work_.back();
       work_.pop_back();
-      for (const ir::BlockId d : frontier_[b]) {
+      for (const BlockId d : frontier_[b]) {
         if (has_phi_[d] == turn_ || (pruned && live_[d] != turn_)) continue;
         has_phi_[d] = turn_;
         if (!visit(d)) return false;
@@ -49,13 +49,13 @@ class PhiPlaces {
   /// blocks that write it in queued_.
   bool find_live(std::uint32_t var);
 
-  const ir::Function* f_;
-  std::vector<std::vector<ir::BlockId>> frontier_;
-  std::vector<std::vector<ir::BlockId>> writes_;  ///< by variable
-  std::vector<std::vector<ir::BlockId>> reads_;   ///< by variable: blocks that read it first
+  const Function* f_;
+  std::vector<std::vector<BlockId>> frontier_;
+  std::vector<std::vector<BlockId>> writes_;  ///< by variable
+  std::vector<std::vector<BlockId>> reads_;   ///< by variable: blocks that read it first
   /// By block: the last turn that put it there.
   std::vector<std::uint32_t> has_phi_, queued_, live_;
-  std::vector<ir::BlockId> work_;
+  std::vector<BlockId> work_;
   std::uint32_t turn_ = 0;
 };
 
@@ -66,6 +66,6 @@ inline constexpr std::size_t kPhiOperands = std::size_t{1} << 17;
 /// 16 for each instruction: a variable that is written and read all over a graph has an operand for
 /// each edge of it. Those with the most operands move. Returns whether any did, after which
 /// `places` no longer holds.
-bool spill_many_phis(ir::Function& function, PhiPlaces& places);
+bool spill_many_phis(Function& function, PhiPlaces& places);
 
 }  // namespace ptx2spv::passes

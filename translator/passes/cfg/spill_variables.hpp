@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
 /// Moves the variables of `moves` (by number) to local memory: each read becomes a load, each write
 /// a store. `entry` is where a thread starts; there they become 0, which is what a variable is
 /// before it is written.
-void spill_variables(ir::Function& function, const std::vector<bool>& moves, ir::BlockId entry);
+void spill_variables(Function& function, const std::vector<bool>& moves, BlockId entry);
 
 }  // namespace ptx2spv::passes

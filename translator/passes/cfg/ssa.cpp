@@ -9,8 +9,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;

@@ -13,8 +13,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace structured {
 
 // A switch becomes a balanced tree of comparisons; runs of equal targets share one.

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 #include "translator/passes/loop_guard.hpp"
 
 namespace ptx2spv::passes::structured {
@@ -16,21 +16,20 @@ inline constexpr unsigned kMaxDepth = 60;
 /// A loop's body, or the whole function: a single-entry set of blocks. Branches to `header`
 /// continue the loop, branches to `merge` leave it; there are no others to the outside.
 struct Region {
-  ir::BlockId entry = 0;
-  std::vector<ir::BlockId> nodes;
-  ir::BlockId header =
-      ir::kNoBlock;  ///< the loop's first block as the graph has it, the target of its back edges
-  ir::BlockId shell =
-      ir::kNoBlock;  ///< the empty block that becomes the loop's header in SPIR-V's sense
-  ir::BlockId latch = ir::kNoBlock;
-  ir::BlockId merge = ir::kNoBlock;
+  BlockId entry = 0;
+  std::vector<BlockId> nodes;
+  BlockId header =
+      kNoBlock;  ///< the loop's first block as the graph has it, the target of its back edges
+  BlockId shell = kNoBlock;  ///< the empty block that becomes the loop's header in SPIR-V's sense
+  BlockId latch = kNoBlock;
+  BlockId merge = kNoBlock;
   unsigned depth = 0;
   std::uint32_t number = 0;  ///< of a guarded loop, else 0 (LoopGuard)
 };
 
 class Structurizer {
  public:
-  Structurizer(ir::Function& function, LoopGuard* guard)
+  Structurizer(Function& function, LoopGuard* guard)
       : f_(function), builder_(function), guard_(guard) {}
   void run();
 
@@ -42,22 +41,22 @@ class Structurizer {
 
   // structurize_loops.cpp
   void find_loops(Region& region);
-  std::vector<std::vector<ir::BlockId>> components(const Region& region);
+  std::vector<std::vector<BlockId>> components(const Region& region);
   void form_loop(Region& outer, Region& loop, std::uint32_t n);
-  void make_reducible(Region& region, std::vector<std::vector<ir::BlockId>>& loops,
-                      std::vector<ir::BlockId>& headers);
-  void add_inner_headers(std::uint32_t n, std::vector<ir::BlockId>& entries);
+  void make_reducible(Region& region, std::vector<std::vector<BlockId>>& loops,
+                      std::vector<BlockId>& headers);
+  void add_inner_headers(std::uint32_t n, std::vector<BlockId>& entries);
   void locate(const Region& loop);
   void finish_guard();
-  void mark(ir::BlockId at, std::uint32_t number, std::uint32_t value);
-  void guard_entries(Region& region, const std::vector<ir::BlockId>& headers,
+  void mark(BlockId at, std::uint32_t number, std::uint32_t value);
+  void guard_entries(Region& region, const std::vector<BlockId>& headers,
                      std::vector<std::uint32_t>& numbers);
-  void dispatch(ir::BlockId at, std::uint32_t var, const std::vector<ir::BlockId>& targets,
-                std::vector<ir::BlockId>& nodes);
-  bool inside(ir::BlockId target) const {
+  void dispatch(BlockId at, std::uint32_t var, const std::vector<BlockId>& targets,
+                std::vector<BlockId>& nodes);
+  bool inside(BlockId target) const {
     return target != region_->header && target != region_->merge;
   }
-  ir::BlockId setter(std::uint32_t var, std::uint32_t value, ir::BlockId target);
+  BlockId setter(std::uint32_t var, std::uint32_t value, BlockId target);
 
   // structurize_acyclic.cpp
   void build_nodes(const Region& region);
@@ -65,13 +64,13 @@ class Structurizer {
   void set_depths(const Region& region);
   bool too_deep() const;
   void choose_chunks();
-  void emit(std::uint32_t node, ir::BlockId exit_to, bool guard);
-  ir::BlockId emit_arm(std::uint32_t succ, ir::BlockId join, bool guard);
-  ir::BlockId entry_of(std::uint32_t node);
+  void emit(std::uint32_t node, BlockId exit_to, bool guard);
+  BlockId emit_arm(std::uint32_t succ, BlockId join, bool guard);
+  BlockId entry_of(std::uint32_t node);
   bool jumps(std::uint32_t succ) const;
 
-  ir::BlockId new_block() {
-    const ir::BlockId b = builder_.new_block();
+  BlockId new_block() {
+    const BlockId b = builder_.new_block();
     loop_of_.push_back(kNone);
     stamp_.push_back(kNone);
     index_.push_back(kNone);
@@ -84,11 +83,11 @@ class Structurizer {
   static constexpr std::uint32_t kLeave = 0xfffffffeu;  ///< a successor that is the merge or latch
 
   struct Node {
-    ir::BlockId block = 0;  ///< a plain block, or the header of a loop
-    ir::BlockId tail = 0;   ///< where its successors stand: itself, or the loop's merge block
+    BlockId block = 0;  ///< a plain block, or the header of a loop
+    BlockId tail = 0;   ///< where its successors stand: itself, or the loop's merge block
     std::uint32_t loop = kNone;
     std::uint32_t succ[2] = {kNone, kNone};
-    ir::BlockId leave[2] = {ir::kNoBlock, ir::kNoBlock};
+    BlockId leave[2] = {kNoBlock, kNoBlock};
     std::uint32_t succs = 0, preds = 0;
     std::uint32_t idom = kNone, tree_depth = 0, jump = 0;
     unsigned depth = 0;
@@ -97,8 +96,8 @@ class Structurizer {
     std::vector<std::uint32_t> placed;
   };
 
-  ir::Function& f_;
-  ir::Builder builder_;
+  Function& f_;
+  Builder builder_;
   LoopGuard* const guard_;  ///< null: loops have none
   std::vector<Region> regions_;
   const Region* region_ = nullptr;

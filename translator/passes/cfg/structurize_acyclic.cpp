@@ -10,8 +10,6 @@
 
 namespace ptx2spv::passes::structured {
 
-using namespace ir;
-
 void Structurizer::build_nodes(const Region& region) {
   // Reverse postorder of the collapsed graph; index_ holds a block's node.
   nodes_.clear();

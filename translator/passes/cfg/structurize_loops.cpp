@@ -7,8 +7,6 @@
 
 namespace ptx2spv::passes::structured {
 
-using namespace ir;
-
 BlockId Structurizer::setter(std::uint32_t var, std::uint32_t value, BlockId target) {
   const BlockId block = new_block();
   builder_.at(block);
@@ -25,7 +23,7 @@ void Structurizer::mark(BlockId at, std::uint32_t number, std::uint32_t value) {
                  {.space = Space::local, .bytes = 4});
 }
 
-/// The number of the guard's own condition (ir::never), which no loop has.
+/// The number of the guard's own condition (never), which no loop has.
 constexpr std::uint32_t kNever = 1u << 24;
 
 /// Clears the words of the guard at the start and reads them at the end. The first one's address is

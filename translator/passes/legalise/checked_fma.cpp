@@ -21,8 +21,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// The fma of a stretch, at most: what it takes stays in registers until its end.

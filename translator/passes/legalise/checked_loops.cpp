@@ -22,8 +22,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace checked {
 
 namespace {

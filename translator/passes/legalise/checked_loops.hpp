@@ -13,7 +13,7 @@ namespace ptx2spv::passes::checked {
 
 class CheckedLoops {
  public:
-  CheckedLoops(ir::Function& function, ir::Module& module, const Profile& profile)
+  CheckedLoops(Function& function, Module& module, const Profile& profile)
       : f_(function),
         module_(module),
         b_(function),
@@ -27,30 +27,30 @@ class CheckedLoops {
   /// A loop that stands twice.
   struct Twin {
     std::uint32_t loop = 0;
-    ir::BlockId header = 0, merge = 0;
-    std::vector<ir::BlockId> blocks;
-    std::vector<ir::Value> live_out;  ///< used behind the loop, beside the phis of its merge block
-    std::vector<ir::Value> checked[2];  ///< plain, narrow: values to check, in it or before it
+    BlockId header = 0, merge = 0;
+    std::vector<BlockId> blocks;
+    std::vector<Value> live_out;    ///< used behind the loop, beside the phis of its merge block
+    std::vector<Value> checked[2];  ///< plain, narrow: values to check, in it or before it
     std::vector<FmaChecks::Check> fma_checks;  ///< the same where fma alone lose denormals
-    ir::Value entry_fails = 0;                 ///< of these, whether one of before it fails
-    std::vector<ir::Value> least;              ///< by number of a check: what its value is at least
-    std::vector<ir::BlockId> before;           ///< new blocks before the header
-    std::vector<ir::BlockId> behind;           ///< and behind the merge
-    ir::BlockId entry = ir::kNoBlock;          ///< before it
+    Value entry_fails = 0;                     ///< of these, whether one of before it fails
+    std::vector<Value> least;                  ///< by number of a check: what its value is at least
+    std::vector<BlockId> before;               ///< new blocks before the header
+    std::vector<BlockId> behind;               ///< and behind the merge
+    BlockId entry = kNoBlock;                  ///< before it
   };
 
-  std::span<const ir::BlockId> blocks_of(std::uint32_t loop) const {
+  std::span<const BlockId> blocks_of(std::uint32_t loop) const {
     return {f_.order.data() + nest_.loops[loop].first,
             nest_.loops[loop].end - nest_.loops[loop].first};
   }
   /// New blocks, such as the end of a loop that stands twice already, are in none of the loops.
-  bool in_loop(ir::BlockId b, std::uint32_t loop) const {
+  bool in_loop(BlockId b, std::uint32_t loop) const {
     return b < nest_.place.size() && nest_.within(b, loop);
   }
   bool can_repeat(std::uint32_t loop) const;
-  int leaving_side(std::uint32_t loop, ir::BlockId b) const;
-  ir::BlockId end_test_of(std::uint32_t loop) const;
-  ir::BlockId test_of(std::uint32_t loop) const;
+  int leaving_side(std::uint32_t loop, BlockId b) const;
+  BlockId end_test_of(std::uint32_t loop) const;
+  BlockId test_of(std::uint32_t loop) const;
   void consider(std::uint32_t loop);
 
   // What to check
@@ -59,40 +59,38 @@ class CheckedLoops {
   void find_uses(const Twin& twin);
   bool checks_come_before_test(const Twin& twin) const;
   std::vector<FmaChecks::Check> assume_fma_phis(const Twin& twin);
-  unsigned preferred(ir::Value v) const;
+  unsigned preferred(Value v) const;
   void assume_phis(const Twin& twin);
   bool check_edges(const Twin& twin);
-  bool reads_are_safe(const Twin& twin, std::span<const ir::Value> native);
+  bool reads_are_safe(const Twin& twin, std::span<const Value> native);
 
   // Both copies
   void find_live_out();
   void enter(Twin& twin);
   void copy(Twin& twin);
-  ir::Value check(ir::Value v, const Bounds& bounds);
+  Value check(Value v, const Bounds& bounds);
   void set_checks(const Twin& twin, bool on);
-  void check_copy(const Twin& twin, ir::Value v);
-  ir::Value failed();
+  void check_copy(const Twin& twin, Value v);
+  Value failed();
   void leave_on_failure(const Twin& twin);
   void join(Twin& twin);
   void rename_behind();
   void order_preds();
 
-  ir::Value mapped(ir::Value v) const {
-    return v < copy_of_.size() && copy_of_[v] ? copy_of_[v] : v;
-  }
+  Value mapped(Value v) const { return v < copy_of_.size() && copy_of_[v] ? copy_of_[v] : v; }
   /// A phi at the head of the block, whose predecessors are set.
-  ir::Value phi(ir::BlockId block, ir::Type type, const std::vector<ir::Value>& args) {
+  Value phi(BlockId block, Type type, const std::vector<Value>& args) {
     b_.at(block);
-    return b_.inst(ir::Op::phi, type, args);
+    return b_.inst(Op::phi, type, args);
   }
 
-  ir::Function& f_;
-  ir::Module& module_;
-  ir::Builder b_;
-  const ir::StructuredLoops nest_;
+  Function& f_;
+  Module& module_;
+  Builder b_;
+  const StructuredLoops nest_;
   std::vector<Twin> twins_;
   std::vector<std::uint32_t> twin_of_;             ///< by block
-  std::vector<ir::BlockId> home_;                  ///< by value: its block
+  std::vector<BlockId> home_;                      ///< by value: its block
   std::vector<std::vector<std::uint32_t>> inner_;  ///< by loop: those right inside of it
 
   // Of the loop in work
@@ -107,10 +105,10 @@ class CheckedLoops {
   std::vector<bool> factor_, taken_;  ///< by value of the loop: by fma, as numbers
   std::vector<bool> follows_;         ///< by value of the loop: from numbers that may be wrong
   std::uint32_t bad_ = 0;             ///< variable: below zero once a check has failed
-  std::vector<ir::Value> copy_of_;
-  std::vector<ir::BlockId> block_of_;
-  std::vector<ir::Value> behind_;  ///< by value of a loop: what stands for it behind the loop
-  std::vector<bool> joins_;        ///< by block: where the two copies' results meet
+  std::vector<Value> copy_of_;
+  std::vector<BlockId> block_of_;
+  std::vector<Value> behind_;  ///< by value of a loop: what stands for it behind the loop
+  std::vector<bool> joins_;    ///< by block: where the two copies' results meet
 };
 
 }  // namespace ptx2spv::passes::checked

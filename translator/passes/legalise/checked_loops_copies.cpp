@@ -7,8 +7,6 @@
 
 namespace ptx2spv::passes::checked {
 
-using namespace ir;
-
 void CheckedLoops::find_live_out() {
   twin_of_.assign(f_.blocks.size(), kNone);
   for (std::uint32_t t = 0; t < twins_.size(); ++t)

@@ -9,8 +9,6 @@ namespace ptx2spv::passes {
 
 namespace {
 
-using namespace ir;
-
 bool is_fence(const Inst& inst) { return inst.op == Op::memory_barrier && inst.imm == 1; }
 
 using Edges = std::vector<std::vector<BlockId>>;

@@ -4,8 +4,6 @@
 
 namespace ptx2spv::passes::checked {
 
-using namespace ir;
-
 namespace {
 
 /// The least a sum's larger operand may be where nothing else is known: below, the sum can be a

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ptx2spv/profile.hpp"
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes::checked {
 
@@ -30,39 +30,37 @@ inline constexpr Bounds kNarrow{-40, 0x5e800000};
 /// Instructions of a check.
 inline constexpr unsigned kCheck = 8;
 /// Instructions that an exact operation takes beyond the device's own.
-unsigned saved_by(ir::Op op);
-inline bool is_comparison(ir::Op op) {
-  return op == ir::Op::feq || op == ir::Op::flt || op == ir::Op::fle;
-}
+unsigned saved_by(Op op);
+inline bool is_comparison(Op op) { return op == Op::feq || op == Op::flt || op == Op::fle; }
 
 /// Bounds of values, from checks, and from operations whose operands have bounds. Nothing is known
 /// at first, and again after forget().
 class FloatChecks {
  public:
-  FloatChecks(ir::Function& function, const Profile& profile)
+  FloatChecks(Function& function, const Profile& profile)
       : f_(function), p_(profile), facts_(function.insts.size()) {}
 
   /// Whether the device does the operation itself once its operands are what checks say.
-  bool takes_part(const ir::Inst& inst) const;
+  bool takes_part(const Inst& inst) const;
   /// Works out what follows for the value from its operands, and has them checked where that is
   /// not enough; of a sum the operand number `preferred` first. False where no check can help.
-  bool follow(ir::Value v, unsigned preferred = 0);
+  bool follow(Value v, unsigned preferred = 0);
   /// Has the value checked; false for a constant that would fail.
-  bool ground(ir::Value v, const Bounds& bounds);
+  bool ground(Value v, const Bounds& bounds);
   /// Which operand of a sum is a constant so large that no denormal changes it: with any other
   /// operand it is the device's own (FloatRanges::sum_with_constant). None where there is none.
-  std::optional<unsigned> large_constant(ir::Value v) const;
+  std::optional<unsigned> large_constant(Value v) const;
   /// Takes the value to be within the bounds; the caller sees to it.
-  void assume(ir::Value v, const Bounds& bounds) { learn(v, bounds.low); }
+  void assume(Value v, const Bounds& bounds) { learn(v, bounds.low); }
 
-  bool knows(ir::Value v, const Bounds& bounds) const { return low(v) >= bounds.low; }
-  bool is_unknown(ir::Value v) const { return low(v) == kUnknown; }
+  bool knows(Value v, const Bounds& bounds) const { return low(v) >= bounds.low; }
+  bool is_unknown(Value v) const { return low(v) == kUnknown; }
   /// Whether the value is checked, by the narrow bounds or by either.
-  bool is_narrow(ir::Value v) const { return facts_[v].level == 2; }
-  bool is_checked(ir::Value v) const { return facts_[v].level != 0; }
-  std::span<const ir::Value> checks() const { return grounds_; }
+  bool is_narrow(Value v) const { return facts_[v].level == 2; }
+  bool is_checked(Value v) const { return facts_[v].level != 0; }
+  std::span<const Value> checks() const { return grounds_; }
   /// Operations that can be the device's own.
-  std::span<const ir::Value> native() const { return native_; }
+  std::span<const Value> native() const { return native_; }
   void forget();
 
  private:
@@ -74,21 +72,21 @@ class FloatChecks {
   };
   static constexpr int kUnknown = -1000, kNormal = -126, kZero = 1000;
 
-  int low(ir::Value v) const;
-  int grid(ir::Value v) const;
-  int least(std::span<const ir::Value> values) const;
-  void learn(ir::Value v, int low, int grid = kUnknown);
-  void follow_other(ir::Value v);
-  bool follow_product(ir::Value v);
-  bool follow_sum(ir::Value v, unsigned preferred);
+  int low(Value v) const;
+  int grid(Value v) const;
+  int least(std::span<const Value> values) const;
+  void learn(Value v, int low, int grid = kUnknown);
+  void follow_other(Value v);
+  bool follow_product(Value v);
+  bool follow_sum(Value v, unsigned preferred);
 
-  ir::Function& f_;
+  Function& f_;
   const Profile& p_;
   std::vector<Facts> facts_;  ///< by value
-  std::vector<ir::Value> grounds_, native_, learnt_;
+  std::vector<Value> grounds_, native_, learnt_;
 };
 
 /// A word that is below zero where the value is neither zero nor within the bounds.
-ir::Value failure(ir::Builder& b, ir::Value v, const Bounds& bounds);
+Value failure(Builder& b, Value v, const Bounds& bounds);
 
 }  // namespace ptx2spv::passes::checked

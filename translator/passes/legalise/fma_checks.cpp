@@ -4,8 +4,6 @@
 
 namespace ptx2spv::passes::checked {
 
-using namespace ir;
-
 namespace {
 
 /// The coarsest grid that is asked of a factor where the other one's is known.

@@ -13,50 +13,50 @@ class FmaChecks {
  public:
   /// A value that is to be a multiple of 2^-grid: at least that times 2^23.
   struct Check {
-    ir::Value value;
+    Value value;
     int grid;
   };
   /// Grids of two factors whose product is a multiple of the least normal number, and of a sum.
   static constexpr int kFactor = 63, kSum = 126;
 
-  explicit FmaChecks(const ir::Function& function)
+  explicit FmaChecks(const Function& function)
       : f_(function), known_(function), assumed_(function) {}
 
   /// An fma to nearest of single precision that keeps denormals.
-  bool is_fma(ir::Value v) const;
+  bool is_fma(Value v) const;
   /// Whether an fma is the device's own only if checks say so.
-  bool rests_on_checks(ir::Value v) const {
+  bool rests_on_checks(Value v) const {
     return is_fma(v) && !f_.insts[v].fp.checked && !is_native(known_, f_.args(v));
   }
   /// Has operands checked, so that the fma is the device's own. False where a constant fails.
-  bool check_operands(ir::Value v);
-  bool has_grid(ir::Value v, int grid) const;
-  void require(ir::Value v, int grid);
+  bool check_operands(Value v);
+  bool has_grid(Value v, int grid) const;
+  void require(Value v, int grid);
   /// Takes the value to have the grid; the caller sees to it.
-  void assume(ir::Value v, int grid);
+  void assume(Value v, int grid);
 
   /// What follows from the operands whatever happens.
-  void know(ir::Value v) { known_.follow(v); }
+  void know(Value v) { known_.follow(v); }
   /// And if no check fails, until forget().
-  void follow(ir::Value v);
+  void follow(Value v);
   void forget();
   std::span<const Check> checks() const { return checks_; }
 
  private:
-  static bool is_native(const FloatRanges& ranges, std::span<const ir::Value> args) {
+  static bool is_native(const FloatRanges& ranges, std::span<const Value> args) {
     return ranges.fma_of_normals(args[0], args[1], args[2]) ||
            ranges.fma_with_constants(args[0], args[1], args[2]);
   }
 
-  const ir::Function& f_;
+  const Function& f_;
   FloatRanges known_, assumed_;
   std::vector<Check> checks_;
-  std::vector<ir::Value> touched_;  ///< of assumed_
+  std::vector<Value> touched_;  ///< of assumed_
 };
 
 /// The least magnitude of a value with the grid.
-ir::Value least(ir::Builder& b, int grid);
+Value least(Builder& b, int grid);
 /// Whether the value is less, as zeros are.
-ir::Value is_less(ir::Builder& b, ir::Value v, ir::Value least);
+Value is_less(Builder& b, Value v, Value least);
 
 }  // namespace ptx2spv::passes::checked

@@ -5,14 +5,6 @@
 
 namespace ptx2spv::passes {
 
-using ir::AtomicOp;
-using ir::BlockId;
-using ir::MemAttr;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 bool is_add(AtomicOp op) { return op == AtomicOp::add; }
@@ -24,11 +16,11 @@ bool is_bitwise(AtomicOp op) {
 struct HalfFormat {
   unsigned width = 0;  ///< bits of the cell: 16 or 32
   Op op = Op::fadd;
-  ir::NumKind kind = ir::NumKind::f16;
+  NumKind kind = NumKind::f16;
 };
 HalfFormat half_format(AtomicOp op) {
   using enum AtomicOp;
-  constexpr auto kBrain = ir::NumKind::bf16;
+  constexpr auto kBrain = NumKind::bf16;
   switch (op) {
     case fadd_f16: return {16};
     case fadd_bf16: return {16, Op::fadd, kBrain};
@@ -46,7 +38,7 @@ HalfFormat half_format(AtomicOp op) {
   }
 }
 
-bool native64(const ir::Inst& inst, const Profile& profile) {
+bool native64(const Inst& inst, const Profile& profile) {
   if (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec) return false;
   const bool shared = inst.mem.space == Space::shared;
   if (inst.mem.atomic == AtomicOp::fadd_f64)
@@ -55,7 +47,7 @@ bool native64(const ir::Inst& inst, const Profile& profile) {
   return !shared && profile.features.int64 && profile.features.buffer_atomics64;
 }
 
-bool native32(const ir::Inst& inst, const Profile& profile) {
+bool native32(const Inst& inst, const Profile& profile) {
   switch (inst.mem.atomic) {
     case AtomicOp::inc:
     case AtomicOp::dec: return false;
@@ -75,7 +67,7 @@ struct Wide {
 
 class Legaliser {
  public:
-  Legaliser(ir::Function& function, const Profile& profile, bool host)
+  Legaliser(Function& function, const Profile& profile, bool host)
       : f_(function), profile_(profile), host_(host), rw_(function), b_(rw_.builder()) {}
 
   void run() {
@@ -87,18 +79,18 @@ class Legaliser {
  private:
   void find_uses() {
     used_.resize(f_.insts.size());
-    for (const ir::Block& block : f_.blocks) {
+    for (const Block& block : f_.blocks) {
       for (const Value v : block.insts)
         for (const Value a : f_.args(v)) used_[a] = true;
       used_[block.cond] = true;
     }
     // A result that is only kept in a variable nobody reads does not count.
     std::vector<bool> read(f_.vars.size());
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts)
         if (f_.insts[v].op == Op::get_var) read[f_.insts[v].imm] = true;
     std::vector<bool> really(f_.insts.size());
-    for (const ir::Block& block : f_.blocks) {
+    for (const Block& block : f_.blocks) {
       really[block.cond] = true;
       for (const Value v : block.insts)
         if (f_.insts[v].op != Op::set_var || read[f_.insts[v].imm])
@@ -107,15 +99,15 @@ class Legaliser {
     used_ = std::move(really);
   }
 
-  bool emulated64(const ir::Inst& inst) const {
+  bool emulated64(const Inst& inst) const {
     return !host_ && inst.mem.space != Space::local && is_atomic(inst.op) && inst.mem.bytes == 8 &&
            !native64(inst, profile_);
   }
 
   void survey() {
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
-        const ir::Inst& inst = f_.insts[v];
+        const Inst& inst = f_.insts[v];
         if (!emulated64(inst)) continue;
         const bool cas = inst.op == Op::atomic_cas;
         const AtomicOp op = inst.mem.atomic;
@@ -132,7 +124,7 @@ class Legaliser {
   }
 
   void visit(Value value) {
-    const ir::Inst inst = f_.insts[value];
+    const Inst inst = f_.insts[value];
     if (!is_atomic(inst.op)) return rw_.keep(value);
     if (inst.mem.space == Space::local) return own_memory(value, inst);
     const bool cas = inst.op == Op::atomic_cas;
@@ -170,7 +162,7 @@ class Legaliser {
   }
 
   /// A thread's own memory, reached by a generic address: nobody else looks.
-  void own_memory(Value value, const ir::Inst& inst) {
+  void own_memory(Value value, const Inst& inst) {
     const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
     const bool cas = inst.op == Op::atomic_cas;
     const Value data = cas ? f_.arg(value, 2) : first;
@@ -201,7 +193,7 @@ class Legaliser {
 
   /// Low word, then the carry into the high word: exact for additions alone, and bitwise operations
   /// alone.
-  void two_words(Value value, const ir::Inst& inst) {
+  void two_words(Value value, const Inst& inst) {
     const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
     const Value lo = b_.inst(Op::trunc, Type::i32, {data});
     Value hi = b_.inst(Op::high, Type::i32, {data});
@@ -214,7 +206,7 @@ class Legaliser {
     rw_.replace(value, Op::pack, Type::i64, {old_lo, old_hi});
   }
 
-  Value combine64(const ir::Inst& inst, Value old, Value data, Value compare) {
+  Value combine64(const Inst& inst, Value old, Value data, Value compare) {
     if (inst.op == Op::atomic_cas) return b_.select(b_.cmp(Op::eq, old, compare), data, old);
     switch (inst.mem.atomic) {
       case AtomicOp::add: return b_.op2(Op::add, old, data);
@@ -233,7 +225,7 @@ class Legaliser {
           const Value magnitude = b_.op2(Op::and_, v, b_.i64(0x7fffffffffffffffull));
           return b_.cmp(Op::ult, b_.i64(0x7ff0000000000000ull), magnitude);
         };
-        const Value sum = b_.fp(Op::fadd, Type::i64, {data, old}, {.kind = ir::NumKind::f64});
+        const Value sum = b_.fp(Op::fadd, Type::i64, {data, old}, {.kind = NumKind::f64});
         if (inst.mem.space == Space::shared) return sum;
         return b_.select(is_nan(data), data, b_.select(is_nan(old), old, sum));
       }
@@ -249,7 +241,7 @@ class Legaliser {
   /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the
   /// writes returned: where there are no fences, they are done before it can be written. Where the
   /// driver keeps volatile accesses between the atomics they stand between, plain ones do.
-  void locked(Value value, const ir::Inst& inst) {
+  void locked(Value value, const Inst& inst) {
     const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
     const bool cas = inst.op == Op::atomic_cas;
     const Value data = cas ? f_.arg(value, 2) : first;
@@ -378,7 +370,7 @@ class Legaliser {
     b_.cond_br(any, attempt, after);
   }
 
-  Value combine32(const ir::Inst& inst, Value old, Value data) {
+  Value combine32(const Inst& inst, Value old, Value data) {
     const auto half_pair = [&](HalfFormat half) {
       const auto part = [&](Value v, bool upper) {
         return upper ? b_.op2(Op::lshr, v, b_.i32(16)) : b_.op2(Op::and_, v, b_.i32(0xffff));
@@ -404,7 +396,7 @@ class Legaliser {
           return half_pair(half);
         // The manual: on global memory denormals are flushed, on shared memory they are kept.
         return b_.fp(Op::fadd, Type::i32, {old, data},
-                     {.kind = ir::NumKind::f32, .ftz = inst.mem.space != Space::shared});
+                     {.kind = NumKind::f32, .ftz = inst.mem.space != Space::shared});
     }
   }
 
@@ -434,7 +426,7 @@ class Legaliser {
       rw_.replace(value, Op::get_var, Type::i32, {}, v_old);
   }
 
-  void cas_loop(Value value, const ir::Inst& inst) {
+  void cas_loop(Value value, const Inst& inst) {
     const Value address = f_.arg(value, 0), data = f_.arg(value, 1);
     const AtomicOp op = inst.mem.atomic;
     const HalfFormat half = half_format(op);
@@ -452,7 +444,7 @@ class Legaliser {
         shift);
   }
 
-  void narrow_cas(Value value, const ir::Inst& inst) {
+  void narrow_cas(Value value, const Inst& inst) {
     const Value address = f_.arg(value, 0), compare = f_.arg(value, 1), data = f_.arg(value, 2);
     const Value shift = half_shift(address);
     cas_word(
@@ -483,19 +475,19 @@ class Legaliser {
                   b_.op2(Op::shl, b_.op2(Op::and_, half, b_.i32(0xffff)), shift));
   }
 
-  ir::Function& f_;
+  Function& f_;
   const Profile& profile_;
   const bool host_;
   CfgRewriter rw_;
-  ir::Builder& b_;
+  Builder& b_;
   std::vector<bool> used_;
   Wide wide_;
 };
 
 // An atomic orders memory as a barrier does, and changes nothing where it adds 0.
-void barriers_as_atomics(ir::Function& function) {
+void barriers_as_atomics(Function& function) {
   CfgRewriter rewriter(function);
-  ir::Builder& b = rewriter.builder();
+  Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     if (function.insts[value].op != Op::memory_barrier) return rewriter.keep(value);
     const Value nothing = b.inst(Op::atomic, Type::i32, {b.i32(abi::t_count * 4), b.i32(0)});
@@ -505,10 +497,10 @@ void barriers_as_atomics(ir::Function& function) {
 
 }  // namespace
 
-void legalise_atomics(ir::Function& function, const Profile& profile, bool host) {
+void legalise_atomics(Function& function, const Profile& profile, bool host) {
   if (profile.workarounds.barriers_as_atomics) barriers_as_atomics(function);
   bool any = false;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts) any = any || is_atomic(function.insts[v].op);
   if (any) Legaliser(function, profile, host).run();
 }

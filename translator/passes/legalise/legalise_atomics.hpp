@@ -3,12 +3,12 @@
 #pragma once
 
 #include "ptx2spv/profile.hpp"
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
 /// Runs on variables, before structuring. Afterwards every atomic is one that `profile` has.
 /// `host`: the host back end runs the function, whose handlers have all but those on halves.
-void legalise_atomics(ir::Function& function, const Profile& profile, bool host = false);
+void legalise_atomics(Function& function, const Profile& profile, bool host = false);
 
 }  // namespace ptx2spv::passes

@@ -5,8 +5,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// ticks * rate >> 32, where the product has 96 bits and more are lost.

@@ -231,7 +231,7 @@ Value FloatLegaliser::widen(NumKind kind, Value a) {
 
 namespace ptx2spv::passes {
 
-bool legalise_float(ir::Function& function, ir::Module& module, const FloatOptions& options) {
+bool legalise_float(Function& function, Module& module, const FloatOptions& options) {
   return floats::FloatLegaliser(function, module, options).run();
 }
 

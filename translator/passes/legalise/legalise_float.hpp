@@ -14,8 +14,6 @@
 
 namespace ptx2spv::passes::floats {
 
-using namespace ir;
-
 inline constexpr std::uint64_t kNoNative = 0;
 inline constexpr std::uint64_t kQuiet64 = 0x0008000000000000ull;
 

@@ -9,8 +9,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 bool is_shared_access(const Inst& inst) {

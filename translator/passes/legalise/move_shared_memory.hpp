@@ -1,7 +1,7 @@
 // Shared memory beyond what a device's workgroups have.
 #pragma once
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -9,7 +9,7 @@ namespace ptx2spv::passes {
 /// which each workgroup of a dispatch has as many bytes as a block, rounded up to 16. What later
 /// passes need for themselves stays with the workgroup. Runs while registers are variables, after
 /// the passes to which it matters what memory an access is to.
-void move_shared_memory(ir::Function& function);
+void move_shared_memory(Function& function);
 
 /// What is behind the shared memory of `blocks` blocks that one workgroup runs.
 struct Behind {
@@ -18,10 +18,10 @@ struct Behind {
   bool dynamic = false;            ///< a block has dynamic shared memory, too
 };
 /// Moves what shared memory is left to the place behind all blocks'.
-void move_shared_memory(ir::Function& function, const Behind& behind);
+void move_shared_memory(Function& function, const Behind& behind);
 
 /// The workgroup's number within its dispatch. Builtins of workgroups are %ctaid until the thread
 /// model is applied.
-ir::Value workgroup_number(ir::Builder& builder);
+Value workgroup_number(Builder& builder);
 
 }  // namespace ptx2spv::passes

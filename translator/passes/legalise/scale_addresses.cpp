@@ -13,8 +13,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 bool private_words(Space space) { return space == Space::shared || space == Space::local; }

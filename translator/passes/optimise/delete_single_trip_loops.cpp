@@ -6,8 +6,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 bool leave(Function& f, BlockId header) {

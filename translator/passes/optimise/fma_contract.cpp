@@ -18,9 +18,6 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Value;
-
 namespace {
 
 struct Use {
@@ -29,17 +26,17 @@ struct Use {
   bool negated = false;
 };
 
-std::uint64_t sign_of(ir::NumKind kind) {
+std::uint64_t sign_of(NumKind kind) {
   switch (kind) {
-    case ir::NumKind::f64: return std::uint64_t{1} << 63;
-    case ir::NumKind::f32: return 0x80000000u;
+    case NumKind::f64: return std::uint64_t{1} << 63;
+    case NumKind::f32: return 0x80000000u;
     default: return 0x8000u;
   }
 }
 
 class Contraction {
  public:
-  explicit Contraction(ir::Function& function) : f_(function) {}
+  explicit Contraction(Function& function) : f_(function) {}
 
   bool run() {
     forward_halves();
@@ -62,8 +59,8 @@ class Contraction {
   /// the half that goes in is the half that comes out.
   void forward_halves() {
     const auto is_half = [&](Value v) {
-      const ir::Inst& inst = f_.insts[v];
-      const bool narrow = inst.fp.kind == ir::NumKind::f16 || inst.fp.kind == ir::NumKind::bf16;
+      const Inst& inst = f_.insts[v];
+      const bool narrow = inst.fp.kind == NumKind::f16 || inst.fp.kind == NumKind::bf16;
       return narrow && (inst.op == Op::fadd || inst.op == Op::fmul || inst.op == Op::ffma);
     };
     const auto constant = [&](Value v, std::uint64_t value) {
@@ -83,7 +80,7 @@ class Contraction {
     };
     std::vector<Value> same(f_.insts.size(), 0);
     bool any = false;
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
         const Op op = f_.insts[v].op;
         Value source = 0;
@@ -94,7 +91,7 @@ class Contraction {
         any = any || source;
       }
     if (!any) return;
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts)
         for (Value& a : f_.args(v))
           if (same[a]) a = same[a];
@@ -111,10 +108,10 @@ class Contraction {
         work.push_back(v);
       }
     };
-    for (const ir::Block& block : f_.blocks) {
+    for (const Block& block : f_.blocks) {
       mark(block.cond);
       for (const Value v : block.insts)
-        if (!(ir::info(f_.insts[v].op).flags & ir::flag::P)) mark(v);
+        if (!(info(f_.insts[v].op).flags & flag::P)) mark(v);
     }
     while (!work.empty()) {
       const Value v = work.back();
@@ -126,36 +123,36 @@ class Contraction {
   void find_users() {
     first_.assign(f_.insts.size() + 1, 0);
     other_use_.assign(f_.insts.size(), false);
-    for (const ir::Block& block : f_.blocks) {
+    for (const Block& block : f_.blocks) {
       other_use_[block.cond] = true;
       for (const Value v : block.insts) {
         if (!live_[v]) continue;
         for (const Value a : f_.args(v)) ++first_[a + 1];
-        const ir::Inst& inst = f_.insts[v];
+        const Inst& inst = f_.insts[v];
         if (inst.op == Op::fmul && inst.fp.contract && !inst.fp.sat) products_.push_back(v);
       }
     }
     for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
     users_.resize(first_.back());
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts)
         for (unsigned i = 0; live_[v] && i < f_.insts[v].count; ++i)
           users_[next[f_.arg(v, i)]++] = {v, static_cast<std::uint8_t>(i), false};
   }
 
-  bool is_negation(Value v, ir::NumKind kind, Value of) const {
-    const ir::Inst& inst = f_.insts[v];
+  bool is_negation(Value v, NumKind kind, Value of) const {
+    const Inst& inst = f_.insts[v];
     if (inst.op != Op::xor_) return false;
     const Value other = f_.arg(v, 0) == of ? f_.arg(v, 1) : f_.arg(v, 0);
     return f_.insts[other].op == Op::constant && f_.insts[other].imm == sign_of(kind);
   }
 
-  bool gather(Value value, const ir::Inst& product, bool negated, std::vector<Use>& uses) const {
+  bool gather(Value value, const Inst& product, bool negated, std::vector<Use>& uses) const {
     if (other_use_[value]) return false;
     for (std::uint32_t i = first_[value]; i < first_[value + 1]; ++i) {
       const Use& user = users_[i];
-      const ir::Inst& inst = f_.insts[user.sum];
+      const Inst& inst = f_.insts[user.sum];
       const bool sum = inst.op == Op::fadd && inst.fp.contract && inst.fp.kind == product.fp.kind &&
                        inst.fp.ftz == product.fp.ftz &&
                        f_.locs[inst.loc].block == f_.locs[product.loc].block;
@@ -221,8 +218,8 @@ class Contraction {
     }
     if (!any) return false;
     const auto original = static_cast<Value>(f_.insts.size());
-    ir::Builder b(f_);
-    for (ir::BlockId block = 0; block < f_.blocks.size(); ++block) {
+    Builder b(f_);
+    for (BlockId block = 0; block < f_.blocks.size(); ++block) {
       const std::vector<Value> old = std::exchange(f_.blocks[block].insts, {});
       b.at(block);
       for (const Value v : old) {
@@ -235,12 +232,12 @@ class Contraction {
           if (use.negated) {
             const std::uint64_t sign = sign_of(f_.insts[v].fp.kind);
             a = b.op2(Op::xor_, a,
-                      f_.insts[a].type == ir::Type::i64 ? b.i64(sign)
-                                                        : b.i32(static_cast<std::uint32_t>(sign)));
+                      f_.insts[a].type == Type::i64 ? b.i64(sign)
+                                                    : b.i32(static_cast<std::uint32_t>(sign)));
           }
           const auto first = static_cast<std::uint32_t>(f_.operands.size());
           f_.operands.insert(f_.operands.end(), {a, c, addend});
-          ir::Inst& inst = f_.insts[v];
+          Inst& inst = f_.insts[v];
           inst.op = Op::ffma;
           inst.first = first;
           inst.count = 3;
@@ -251,7 +248,7 @@ class Contraction {
     return true;
   }
 
-  ir::Function& f_;
+  Function& f_;
   std::vector<std::uint32_t> first_;
   std::vector<Use> users_;
   std::vector<bool> other_use_, live_;
@@ -261,6 +258,6 @@ class Contraction {
 
 }  // namespace
 
-bool fma_contract(ir::Function& function, ir::Module&) { return Contraction(function).run(); }
+bool fma_contract(Function& function, Module&) { return Contraction(function).run(); }
 
 }  // namespace ptx2spv::passes

@@ -7,8 +7,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 std::uint64_t mask_of(Type type) {

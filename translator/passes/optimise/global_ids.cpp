@@ -4,8 +4,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// The axis of `which`, counted from `x`; 3: another value.

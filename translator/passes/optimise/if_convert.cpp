@@ -10,8 +10,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 constexpr unsigned kMostInstructions = 10;  ///< of both sides together

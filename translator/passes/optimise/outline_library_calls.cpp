@@ -16,8 +16,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// A routine that is called. Those of one group are all one, `general`, where several of them

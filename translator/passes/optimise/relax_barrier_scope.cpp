@@ -8,8 +8,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 bool writes_outside(const Inst& inst) {

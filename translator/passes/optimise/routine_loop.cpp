@@ -7,8 +7,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 constexpr MemAttr kWord{.space = Space::local, .bytes = 4};

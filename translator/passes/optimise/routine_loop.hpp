@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
 #include "translator/passes/cfg/block_ends.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -15,9 +15,9 @@ constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7ff00000u;
 
 /// What a step calls.
 struct LoopCall {
-  std::uint32_t library = 0;      ///< Module::library_names
-  ir::Type type = ir::Type::i64;  ///< of the result
-  ir::Type from = ir::Type::i64;  ///< of the operands
+  std::uint32_t library = 0;  ///< Module::library_names
+  Type type = Type::i64;      ///< of the result
+  Type from = Type::i64;      ///< of the operands
   unsigned operands = 1;
 };
 
@@ -41,7 +41,7 @@ struct RoutineLoop {
   std::vector<std::uint32_t> table_words() const;
   /// Makes the loop behind what stands in block `before`. Result: the block behind the loop, which
   /// ends as `before` did.
-  ir::BlockId emit(ir::Builder& b, BlockCutter& cutter, ir::BlockId before) const;
+  BlockId emit(Builder& b, BlockCutter& cutter, BlockId before) const;
 };
 
 }  // namespace ptx2spv::passes

@@ -14,8 +14,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 bool always_readonly(Space space) {

@@ -20,22 +20,14 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Origin;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 using Root = Provenance::Root;
 
-bool is_checked(const ir::Inst& inst) {
-  return inst.mem.origin != Origin::none && ir::is_access(inst.op);
-}
+bool is_checked(const Inst& inst) { return inst.mem.origin != Origin::none && is_access(inst.op); }
 
 /// Of the access that PTX makes.
-std::uint32_t checked_bytes(const ir::Inst& inst) {
+std::uint32_t checked_bytes(const Inst& inst) {
   return inst.mem.whole ? inst.mem.whole : inst.mem.bytes;
 }
 
@@ -72,8 +64,8 @@ struct Term {
   std::uint64_t offset = 0;
 };
 
-std::optional<Term> term_of(const ir::Function& f, Value address) {
-  const ir::Inst& inst = f.insts[address];
+std::optional<Term> term_of(const Function& f, Value address) {
+  const Inst& inst = f.insts[address];
   if (inst.op == Op::get_var) return Term{static_cast<std::uint32_t>(inst.imm), address, 0};
   if (inst.op == Op::trunc || inst.op == Op::zext) return term_of(f, f.arg(address, 0));
   if (inst.op != Op::add) return std::nullopt;
@@ -86,7 +78,7 @@ std::optional<Term> term_of(const ir::Function& f, Value address) {
 
 class AccessChecks {
  public:
-  AccessChecks(ir::Function& function, const Specialization& options, const CheckTarget& target,
+  AccessChecks(Function& function, const Specialization& options, const CheckTarget& target,
                EntryInfo& entry, FaultLog& log)
       : f_(function),
         options_(options),
@@ -114,18 +106,18 @@ class AccessChecks {
     if (any_surface_) surfaces_.emplace(f_, entry_, prologue_);
     if ((any_global_ || any_surface_) && asks(check_race))
       global_.emplace(f_, entry_.sanitizer.words, any_acquire, prologue_, target_.atomics64);
-    const auto blocks = static_cast<ir::BlockId>(f_.blocks.size());
-    std::vector<ir::BlockId> first_of(f_.insts.size(), ir::kNoBlock);
-    for (ir::BlockId block = 0; block < blocks; ++block)
+    const auto blocks = static_cast<BlockId>(f_.blocks.size());
+    std::vector<BlockId> first_of(f_.insts.size(), kNoBlock);
+    for (BlockId block = 0; block < blocks; ++block)
       for (const Value v : f_.blocks[block].insts) first_of[v] = block;
-    ir::BlockId current = ir::kNoBlock;
+    BlockId current = kNoBlock;
     rw_.run([&](Value value) {
       if (value < first_of.size() && first_of[value] != current) {
         current = first_of[value];
         known_.clear();
       }
       // A copy: checks add instructions, which moves the others.
-      const ir::Inst inst = f_.insts[value];
+      const Inst inst = f_.insts[value];
       const auto var = static_cast<std::uint32_t>(inst.imm);
       if (inst.op == Op::set_var) ++versions_[var];
       if (inst.op == Op::get_var) read_version_[value] = versions_[var];
@@ -150,7 +142,7 @@ class AccessChecks {
     const std::vector<Value> before = std::move(f_.blocks[scratch_].insts);
     entry.insert(entry.begin(), before.begin(), before.end());
     f_.blocks[scratch_].insts.clear();
-    f_.blocks[scratch_].term = ir::Term::unreachable;
+    f_.blocks[scratch_].term = Term::unreachable;
     if (local_bit_bytes_) clear_local_bits();
   }
 
@@ -171,35 +163,35 @@ class AccessChecks {
   }
   /// Whether the bytes have a bit each. Parameters of functions lie in local memory too; their
   /// structures may have holes.
-  bool has_bits(const ir::Inst& inst) const {
+  bool has_bits(const Inst& inst) const {
     if (!asks(check_init)) return false;
     if (inst.mem.space == Space::local) return inst.mem.origin != Origin::param;
     return inst.mem.space == Space::shared || inst.mem.space == Space::global;
   }
-  bool asks_init(const ir::Inst& inst) const { return has_bits(inst) && inst.op != Op::store; }
-  bool asks_race(const ir::Inst& inst) const {
+  bool asks_init(const Inst& inst) const { return has_bits(inst) && inst.op != Op::store; }
+  bool asks_race(const Inst& inst) const {
     return races() && inst.mem.space == Space::shared && !inst.mem.is_volatile;
   }
-  bool asks_global_race(const ir::Inst& inst) const {
+  bool asks_global_race(const Inst& inst) const {
     return asks(check_race) && inst.mem.space == Space::global && !inst.mem.is_volatile;
   }
   /// Whether an access changes or reads what the shadow has of its memory.
-  bool shadowed(const ir::Inst& inst) const {
+  bool shadowed(const Inst& inst) const {
     return has_bits(inst) || asks_race(inst) || asks_global_race(inst);
   }
 
   /// Of one access: bounds, bytes that were not written, races.
   std::uint32_t sites_of(Value value) const {
-    const ir::Inst& inst = f_.insts[value];
+    const Inst& inst = f_.insts[value];
     return (safe(value) ? 0u : 1u) + (asks_init(inst) ? 1u : 0u) +
            (asks_race(inst) || asks_global_race(inst) ? 1u : 0u);
   }
 
   /// One whose mode allows what check_clamp looks for; lower-surfaces gives it its site.
   bool watched_surface(Value value) const {
-    const ir::Inst& inst = f_.insts[value];
+    const Inst& inst = f_.insts[value];
     return asks(check_clamp) && is_surface_access(inst.op) &&
-           f_.surface_ops[inst.imm].clamp != ir::ClampMode::trap;
+           f_.surface_ops[inst.imm].clamp != ClampMode::trap;
   }
 
   /// One whose surface may be of another geometry; lower-surfaces gives it its site, too.
@@ -213,16 +205,16 @@ class AccessChecks {
   }
 
   /// One whose texels have a shadow that is asked for.
-  bool shadowed_surface(const ir::Inst& inst) const {
+  bool shadowed_surface(const Inst& inst) const {
     return (options_.checks & (check_init | check_race)) && is_surface_access(inst.op);
   }
 
-  bool fetches(const ir::Inst& inst) const {
+  bool fetches(const Inst& inst) const {
     return inst.op == Op::set_var && f_.vars[inst.imm].name == kFetch;
   }
 
   /// Where mark_fetches has asked for the texture's kind.
-  std::uint32_t other_kind(const ir::Inst& inst) const {
+  std::uint32_t other_kind(const Inst& inst) const {
     if (inst.op != Op::set_var || !f_.vars[inst.imm].name.starts_with(kOtherKind)) return 0;
     return static_cast<std::uint32_t>(
         std::stoul(f_.vars[inst.imm].name.substr(std::string_view(kOtherKind).size())));
@@ -230,7 +222,7 @@ class AccessChecks {
 
   std::uint32_t count_sites() {
     std::uint32_t sites = 0;
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
         sites +=
             (watched_surface(v) ? 1u : 0u) + (may_miss(v) ? 1u : 0u) + (has_width(v) ? 1u : 0u);
@@ -253,7 +245,7 @@ class AccessChecks {
 
   /// Whether the translation sees that an access is within its variable and aligned.
   bool safe(Value value) const {
-    const ir::Inst& inst = f_.insts[value];
+    const Inst& inst = f_.insts[value];
     if (inst.mem.space == Space::global) return false;
     const Value address = f_.arg(value, 0);
     const auto at = constant_address(f_, address);
@@ -276,9 +268,9 @@ class AccessChecks {
     shared_bytes_ = entry_.sanitizer.shadow_shared;
     local_bytes_ = f_.local_bytes;
     bool stores = false;
-    for (const ir::Block& block : f_.blocks)
+    for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
-        const ir::Inst& inst = f_.insts[v];
+        const Inst& inst = f_.insts[v];
         stores = stores || (is_checked(inst) && inst.mem.space == Space::local);
         const bool bits = is_checked(inst) && has_bits(inst) && inst.mem.space == Space::local;
         local_bit_bytes_ = bits ? abi::shadow_init_bytes(f_.local_bytes) : local_bit_bytes_;
@@ -295,12 +287,12 @@ class AccessChecks {
 
   /// A loop before everything else.
   void clear_local_bits() {
-    ir::Builder b(f_);
-    const ir::BlockId start = b.new_block();
+    Builder b(f_);
+    const BlockId start = b.new_block();
     std::swap(f_.blocks[start], f_.blocks[0]);
     f_.vars.push_back({Type::i32, "local.clear", true});
     const auto at = static_cast<std::uint32_t>(f_.vars.size() - 1);
-    const ir::BlockId header = b.new_block(), body = b.new_block();
+    const BlockId header = b.new_block(), body = b.new_block();
     b.at(0);
     b.set(at, b.i32(local_bits_));
     b.br(header);
@@ -313,18 +305,18 @@ class AccessChecks {
     b.br(header);
   }
 
-  Value word(ir::Builder& b, std::uint32_t which) {
+  Value word(Builder& b, std::uint32_t which) {
     return b.load(Type::i64, b.i32(entry_.sanitizer.words + which * 4),
                   {.space = Space::param, .bytes = 8, .readonly = true});
   }
 
   /// Bytes of dynamic shared memory as a launch has them.
-  Value dynamic_end(ir::Builder& b, std::uint32_t from) {
+  Value dynamic_end(Builder& b, std::uint32_t from) {
     return b.op2(Op::add, b.i32(from), push_word(b, abi::Push::dynamic_shared, Type::i32));
   }
 
   /// Where an access of shared, local, parameter or constant memory has to lie.
-  Range own_range(ir::Builder& b, Space space, const MemoryObject* object) {
+  Range own_range(Builder& b, Space space, const MemoryObject* object) {
     const auto fixed = [&](std::uint64_t first, std::uint64_t bytes) {
       return Range{b.i32(static_cast<std::uint32_t>(first)),
                    b.i32(static_cast<std::uint32_t>(bytes))};
@@ -344,12 +336,12 @@ class AccessChecks {
   }
 
   /// `value` lies in the range with `bytes` more bytes behind it.
-  Value inside(ir::Builder& b, Value value, const Range& range, unsigned bytes) {
+  Value inside(Builder& b, Value value, const Range& range, unsigned bytes) {
     return b.cmp(Op::ult, b.op2(Op::sub, value, range.first), starts(b, range.bytes, bytes));
   }
 
   /// How many bytes of a range an access of `bytes` may start at.
-  Value starts(ir::Builder& b, Value size, unsigned bytes) {
+  Value starts(Builder& b, Value size, unsigned bytes) {
     if (bytes == 1) return size;
     const bool wide = f_.insts[size].type == Type::i64;
     const Value less = wide ? b.i64(bytes - 1) : b.i32(bytes - 1);
@@ -364,7 +356,7 @@ class AccessChecks {
   }
 
   /// How far an access of an address's type stands from the start of what it is a part of.
-  Value part_of(Value address, const ir::Inst& inst) {
+  Value part_of(Value address, const Inst& inst) {
     return f_.insts[address].type == Type::i64 ? b_.i64(inst.mem.part) : b_.i32(inst.mem.part);
   }
 
@@ -378,7 +370,7 @@ class AccessChecks {
     return it->second;
   }
 
-  Verdict in_global(Value address, const ir::Inst& inst, const Root& root) {
+  Verdict in_global(Value address, const Inst& inst, const Root& root) {
     const unsigned bytes = checked_bytes(inst);
     const bool writes = inst.op != Op::load;
     if (const MemoryObject* object = object_of(root)) {
@@ -445,7 +437,7 @@ class AccessChecks {
     return list[at];
   }
 
-  Verdict in_table(Value address, const ir::Inst& inst) {
+  Verdict in_table(Value address, const Inst& inst) {
     const unsigned bytes = checked_bytes(inst);
     const bool writes = inst.op != Op::load;
     const Found last = last_found(address, writes);
@@ -497,7 +489,7 @@ class AccessChecks {
     if (target_.several || target_.skipped_branches) return rw_.when(cond, body);
     f_.vars.push_back({Type::i1, "seldom", true});
     const auto again = static_cast<std::uint32_t>(f_.vars.size() - 1);
-    const ir::BlockId header = b_.new_block(), inside = b_.new_block(), join = b_.new_block();
+    const BlockId header = b_.new_block(), inside = b_.new_block(), join = b_.new_block();
     b_.set(again, cond);
     b_.br(header);
     b_.at(header);
@@ -520,7 +512,7 @@ class AccessChecks {
     seldom(missing, [&] { set_bits(b_, bitmap, access); });
   }
 
-  std::uint32_t add_site(std::uint32_t check, const ir::Inst& inst, const Root& root) {
+  std::uint32_t add_site(std::uint32_t check, const Inst& inst, const Root& root) {
     AccessSite site;
     site.check = check;
     site.place.line = f_.locs[inst.loc].line;
@@ -540,7 +532,7 @@ class AccessChecks {
 
   /// Whether an access may be made; the fault is noted.
   Verdict verdict(Value value, const Root& root) {
-    const ir::Inst inst = f_.insts[value];
+    const Inst inst = f_.insts[value];
     const Value first = f_.arg(value, 0);
     const unsigned bytes = checked_bytes(inst);
     const bool shared = inst.mem.space == Space::shared;
@@ -576,7 +568,7 @@ class AccessChecks {
 
   /// Bytes that nobody wrote, and races; the access takes its place in the shadow.
   void look_at_shadow(Value value, const Verdict& verdict, const Root& root) {
-    const ir::Inst inst = f_.insts[value];
+    const Inst inst = f_.insts[value];
     const Value address = f_.arg(value, 0);
     const bool shared = inst.mem.space == Space::shared, local = inst.mem.space == Space::local;
     ShadowAccess access{verdict.ok, verdict.offset, inst.mem.bytes, kind_of(inst.op)};
@@ -606,7 +598,7 @@ class AccessChecks {
 
   /// Whether what is read and used has been written. Of structures that are copied the padding has
   /// not, which a copy is no use of. A copy of what nobody wrote at all is a finding.
-  Value written(Value value, const ir::Inst& inst, Value bitmap, ShadowAccess access) {
+  Value written(Value value, const Inst& inst, Value bitmap, ShadowAccess access) {
     const std::uint32_t bytes = (1u << access.bytes) - 1,
                         used = inst.op == Op::load ? copies_.used_bytes(value) & bytes : bytes;
     if (used == bytes) return bits_set(b_, bitmap, access);
@@ -621,8 +613,8 @@ class AccessChecks {
     return any_bit_set(b_, bitmap, access);
   }
 
-  void look_at_global_records(const ShadowAccess& access, const Verdict& verdict,
-                              const ir::Inst& inst, const Root& root, Value address) {
+  void look_at_global_records(const ShadowAccess& access, const Verdict& verdict, const Inst& inst,
+                              const Root& root, Value address) {
     // Parameters and constants have no records, which have so many bits for a site.
     if (!verdict.races || entry_.sanitizer.sites.size() > abi::g_site) return;
     note_global_race(access, verdict.races, add_site(check_race, inst, root), address);
@@ -697,7 +689,7 @@ class AccessChecks {
   Value copy(Value value, Value address) {
     std::vector<Value> args(f_.args(value).begin(), f_.args(value).end());
     args[0] = address;
-    const ir::Inst inst = f_.insts[value];
+    const Inst inst = f_.insts[value];
     const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
     b_.last(made).mem = inst.mem;
     b_.last(made).mem.origin = Origin::none;
@@ -705,7 +697,7 @@ class AccessChecks {
   }
 
   void check(Value value) {
-    const ir::Inst inst = f_.insts[value];
+    const Inst inst = f_.insts[value];
     const Root root = provenance_.root(f_.arg(value, 0));
     const Verdict checked = verdict(value, root);
     if (shadowed(inst)) look_at_shadow(value, checked, root);
@@ -725,7 +717,7 @@ class AccessChecks {
 
   /// Shared memory has no place that nobody reads: its size is the launch's.
   void check_shared_store(Value value, Value ok) {
-    const ir::Inst inst = f_.insts[value];
+    const Inst inst = f_.insts[value];
     const Value address = f_.arg(value, 0);
     std::uint32_t result = 0;
     if (inst.type != Type::none) {
@@ -740,17 +732,17 @@ class AccessChecks {
     if (inst.type != Type::none) rw_.replace(value, Op::get_var, inst.type, {}, result);
   }
 
-  ir::Function& f_;
+  Function& f_;
   const Specialization& options_;
   const CheckTarget& target_;
   EntryInfo& entry_;
   FaultLog& log_;
   const Provenance provenance_;
   Copies copies_;
-  ir::Builder prologue_;
+  Builder prologue_;
   CfgRewriter rw_;
-  ir::Builder& b_;
-  ir::BlockId scratch_ = ir::kNoBlock;
+  Builder& b_;
+  BlockId scratch_ = kNoBlock;
   std::optional<SharedShadow> shadow_;
   std::optional<GlobalRaces> global_;
   std::optional<SurfaceShadow> surfaces_;
@@ -770,8 +762,8 @@ class AccessChecks {
 
 }  // namespace
 
-void check_accesses(ir::Function& function, const Specialization& options,
-                    const CheckTarget& target, EntryInfo& entry, FaultLog& log) {
+void check_accesses(Function& function, const Specialization& options, const CheckTarget& target,
+                    EntryInfo& entry, FaultLog& log) {
   entry.sanitizer.sites.clear();
   AccessChecks(function, options, target, entry, log).run();
   const bool sync = (options.checks & check_sync) != 0;

@@ -4,14 +4,10 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// The words of an operand that are in `words` of the result; nothing: it is used otherwise.
-std::optional<std::uint32_t> moved(const ir::Inst& inst, unsigned operand, std::uint32_t words) {
+std::optional<std::uint32_t> moved(const Inst& inst, unsigned operand, std::uint32_t words) {
   switch (inst.op) {
     case Op::pack:
     case Op::compose: return words >> operand & 1;
@@ -30,7 +26,7 @@ std::uint32_t words_of(Type type) {
 
 }  // namespace
 
-Copies::Copies(const ir::Function& function)
+Copies::Copies(const Function& function)
     : used_(function.insts.size()),
       carries_(function.insts.size()),
       var_carries_(function.vars.size()),
@@ -39,7 +35,7 @@ Copies::Copies(const ir::Function& function)
   find_carriers(function);
 }
 
-void Copies::find_uses(const ir::Function& function) {
+void Copies::find_uses(const Function& function) {
   std::vector<std::uint8_t> used_vars(function.vars.size());
   // Who makes a value of a register is asked again when somebody uses what is read from it.
   std::vector<std::vector<Value>> writers(function.vars.size());
@@ -49,10 +45,10 @@ void Copies::find_uses(const ir::Function& function) {
     used_[value] = static_cast<std::uint8_t>(used_[value] | words);
     work.push_back(value);
   };
-  for (const ir::Block& block : function.blocks) {
+  for (const Block& block : function.blocks) {
     if (block.cond) use(block.cond, 1);
     for (const Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
+      const Inst& inst = function.insts[v];
       if (inst.op == Op::set_var) {
         writers[inst.imm].push_back(function.arg(v, 0));
         continue;
@@ -65,7 +61,7 @@ void Copies::find_uses(const ir::Function& function) {
   while (!work.empty()) {
     const Value v = work.back();
     work.pop_back();
-    const ir::Inst& inst = function.insts[v];
+    const Inst& inst = function.insts[v];
     for (unsigned i = 0; i < inst.count; ++i)
       if (const auto words = moved(inst, i, used_[v])) use(function.arg(v, i), *words);
     if (inst.op != Op::get_var || (used_vars[inst.imm] | used_[v]) == used_vars[inst.imm]) continue;
@@ -81,17 +77,17 @@ std::uint32_t Copies::used_bytes(Value load) const {
   return bytes;
 }
 
-bool Copies::all_used(const ir::Function& function, Value value) const {
+bool Copies::all_used(const Function& function, Value value) const {
   return used_[value] == words_of(function.insts[value].type);
 }
 
 /// Where words of loads come by that are only stored.
-void Copies::find_carriers(const ir::Function& function) {
+void Copies::find_carriers(const Function& function) {
   std::vector<std::vector<Value>> users(function.insts.size()), readers(function.vars.size());
   std::vector<Value> work;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
+      const Inst& inst = function.insts[v];
       if (inst.op == Op::get_var) readers[inst.imm].push_back(v);
       for (unsigned i = 0; i < inst.count; ++i)
         if (moved(inst, i, 0) || inst.op == Op::set_var) users[function.arg(v, i)].push_back(v);
@@ -100,7 +96,7 @@ void Copies::find_carriers(const ir::Function& function) {
   while (!work.empty()) {
     const Value v = work.back();
     work.pop_back();
-    const ir::Inst& inst = function.insts[v];
+    const Inst& inst = function.insts[v];
     if (inst.op == Op::set_var) {
       if (var_carries_[inst.imm]) continue;
       var_carries_[inst.imm] = true;
@@ -118,8 +114,8 @@ Value Copies::missing(Value value) const {
   return found == missing_.end() ? 0 : found->second;
 }
 
-void Copies::follow(ir::Function& function, ir::Builder& b, ir::Builder& prologue, Value value) {
-  const ir::Inst inst = function.insts[value];
+void Copies::follow(Function& function, Builder& b, Builder& prologue, Value value) {
+  const Inst inst = function.insts[value];
   const bool variable = inst.op == Op::get_var || inst.op == Op::set_var;
   if (value >= carries_.size() || (variable && inst.imm >= var_carries_.size())) return;
   if (!(variable ? var_carries_[inst.imm] : carries_[value])) return;

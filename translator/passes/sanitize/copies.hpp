@@ -5,34 +5,34 @@
 #include <unordered_map>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
 /// Of a function whose registers are variables.
 class Copies {
  public:
-  explicit Copies(const ir::Function& function);
+  explicit Copies(const Function& function);
 
   /// A bit for each byte of a load that something depends on, but for its words that go nowhere but
   /// into memory, as what is stored, whole or in parts. Padding of structures is moved so.
-  std::uint32_t used_bytes(ir::Value load) const;
+  std::uint32_t used_bytes(Value load) const;
   /// i32: a bit for each byte that nobody wrote, the lowest first; 0: all were written.
-  ir::Value missing(ir::Value value) const;
-  void set_missing(ir::Value load, ir::Value missing) { missing_[load] = missing; }
+  Value missing(Value value) const;
+  void set_missing(Value load, Value missing) { missing_[load] = missing; }
   /// Follows an instruction that moves values; `b` stands behind it, `prologue` before everything.
-  void follow(ir::Function& function, ir::Builder& b, ir::Builder& prologue, ir::Value value);
+  void follow(Function& function, Builder& b, Builder& prologue, Value value);
 
  private:
-  void find_uses(const ir::Function& function);
-  bool all_used(const ir::Function& function, ir::Value value) const;
-  void find_carriers(const ir::Function& function);
+  void find_uses(const Function& function);
+  bool all_used(const Function& function, Value value) const;
+  void find_carriers(const Function& function);
 
   std::vector<std::uint8_t> used_;      ///< by value, a bit for each word
   std::vector<bool> carries_;           ///< by value
   std::vector<bool> var_carries_;       ///< a load's value may be in the variable
   std::vector<std::uint32_t> bits_of_;  ///< the variable with the bits of another one; 0: none yet
-  std::unordered_map<ir::Value, ir::Value> missing_;
+  std::unordered_map<Value, Value> missing_;
 };
 
 }  // namespace ptx2spv::passes

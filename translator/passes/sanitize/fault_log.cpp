@@ -11,28 +11,22 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// Each cut of a kernel saves the masks that are registers.
 constexpr std::uint32_t kMostMasks = 4;
-constexpr ir::MemAttr kMask{.space = Space::local, .bytes = 4};
+constexpr MemAttr kMask{.space = Space::local, .bytes = 4};
 constexpr std::uint32_t kWords = abi::f_tid + 3;  ///< that a faulting thread writes
 static_assert(abi::f_other == kWords);
 
-std::uint32_t new_var(ir::Function& function, Type type, std::string name) {
+std::uint32_t new_var(Function& function, Type type, std::string name) {
   function.vars.push_back({type, std::move(name), true});
   return static_cast<std::uint32_t>(function.vars.size() - 1);
 }
 
 }  // namespace
 
-Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
+Value pick(Builder& b, Value index, std::vector<Value> values) {
   for (std::uint32_t bit = 1; values.size() > 1; bit *= 2) {
     const Value odd = b.cmp(Op::ne, b.op2(Op::and_, index, b.i32(bit)), b.i32(0));
     std::vector<Value> half;
@@ -43,7 +37,7 @@ Value pick(ir::Builder& b, Value index, std::vector<Value> values) {
   return values[0];
 }
 
-void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address, Value other) {
+void note_fault(Builder& b, std::uint32_t site, Value ok, Value address, Value other) {
   if (other)
     b.inst(Op::note_fault, Type::none, {ok, address, other}, site);
   else
@@ -53,9 +47,9 @@ void note_fault(ir::Builder& b, std::uint32_t site, Value ok, Value address, Val
 namespace {
 
 /// The registers of a thread's log, and its memory; `start` gets what sets them to 0.
-void add_registers(ir::Function& function, FaultLog& log, std::uint32_t most_groups, bool others,
+void add_registers(Function& function, FaultLog& log, std::uint32_t most_groups, bool others,
                    std::vector<Value>& start) {
-  ir::Builder b(function);
+  Builder b(function);
   const BlockId scratch = b.new_block();
   b.at(scratch);
   const auto add = [&](Type type, const char* name) {
@@ -84,22 +78,22 @@ void add_registers(ir::Function& function, FaultLog& log, std::uint32_t most_gro
     log.others.push_back(add(Type::i64, "race.other"));
   start = std::move(function.blocks[scratch].insts);
   function.blocks[scratch].insts.clear();
-  function.blocks[scratch].term = ir::Term::unreachable;
+  function.blocks[scratch].term = Term::unreachable;
 }
 
 }  // namespace
 
-void lower_fault_notes(ir::Function& function, FaultLog& log, bool several) {
+void lower_fault_notes(Function& function, FaultLog& log, bool several) {
   bool others = false;
-  for (const ir::Inst& inst : function.insts)
+  for (const Inst& inst : function.insts)
     others = others || (inst.op == Op::note_fault && inst.count > 2);
   std::vector<Value> start;
   add_registers(function, log, several && !others ? 2 : 8, others, start);
 
   CfgRewriter rewriter(function);
-  ir::Builder& b = rewriter.builder();
+  Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
-    const ir::Inst inst = function.insts[value];
+    const Inst inst = function.insts[value];
     if (inst.op != Op::note_fault) return rewriter.keep(value);
     const auto site = static_cast<std::uint32_t>(inst.imm);
     assert(site < log.sites);
@@ -129,7 +123,7 @@ namespace {
 
 /// Adds word `at` of the record of `site` (i32 both), one of `words`. i1: there is no more to write
 /// there, since that was the last word or another thread has filled the record.
-Value add_record_word(ir::Builder& b, const FaultLog& log, Value site, Value at,
+Value add_record_word(Builder& b, const FaultLog& log, Value site, Value at,
                       const std::vector<Value>& words) {
   const Value base = b.load(Type::i64, b.i32(log.words + abi::z_log * 4),
                             {.space = Space::param, .bytes = 8, .readonly = true});
@@ -137,7 +131,7 @@ Value add_record_word(ir::Builder& b, const FaultLog& log, Value site, Value at,
                              b.op2(Op::shl, at, b.i32(2)));
   const Value place = b.op2(Op::add, base, b.inst(Op::zext, Type::i64, {offset}));
   const Value before = b.inst(Op::atomic, Type::i32, {place, pick(b, at, words)});
-  b.last(before).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::add};
+  b.last(before).mem = {.space = Space::global, .bytes = 4, .atomic = AtomicOp::add};
   // The first word counts threads.
   const Value late = b.op2(Op::and_, b.cmp(Op::eq, at, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
   const auto last = static_cast<std::uint32_t>(words.size() - 1);
@@ -146,10 +140,10 @@ Value add_record_word(ir::Builder& b, const FaultLog& log, Value site, Value at,
 
 }  // namespace
 
-void write_fault_log(ir::Builder& b, const FaultLog& log,
+void write_fault_log(Builder& b, const FaultLog& log,
                      const std::function<std::vector<Value>()>& ids) {
   if (log.groups.empty()) return;
-  ir::Function& function = b.function();
+  Function& function = b.function();
   const std::uint32_t words = (log.sites + 31) / 32;
   const auto mask_of = [&](Value index) {
     if (log.masks_at) {
@@ -198,7 +192,7 @@ void write_fault_log(ir::Builder& b, const FaultLog& log,
   }
   const Value known = b.cmp(Op::eq, pick(b, site, sites), site);
   const Value address = pick(b, site, addresses);
-  using enum ir::Builtin;
+  using enum Builtin;
   static_assert(abi::f_threads == 0 && abi::f_known == 1 && abi::f_address == 2 &&
                 abi::f_ctaid == 4 && abi::f_tid == 7);
   std::vector<Value> all = {b.i32(1), b.inst(Op::zext, Type::i32, {known}),
@@ -207,7 +201,7 @@ void write_fault_log(ir::Builder& b, const FaultLog& log,
   if (ids) {
     for (const Value id : ids()) all.push_back(id);
   } else {
-    for (const ir::Builtin id :
+    for (const Builtin id :
          {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
       all.push_back(b.builtin(id));
   }

@@ -10,22 +10,17 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// A read at integer coordinates, which linear memory has.
-bool fetches(const ir::TextureOp& op) {
+bool fetches(const TextureOp& op) {
   return op.use.integer && !op.use.offset && op.use.mode != TextureMode::gradient &&
          op.use.geometry == TextureGeometry::d1;
 }
 
 }  // namespace
 
-void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& textures) {
+void mark_fetches(Function& function, const std::vector<TextureOp>& textures) {
   std::uint32_t mark = 0;
   std::array<std::uint32_t, kTextureKinds> kinds{};
   const auto variable = [&](std::uint32_t& known, std::string name) {
@@ -36,9 +31,9 @@ void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& text
     return known;
   };
   CfgRewriter rewriter(function);
-  ir::Builder& b = rewriter.builder();
+  Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
-    const ir::Inst inst = function.insts[value];
+    const Inst inst = function.insts[value];
     if (inst.op != Op::texture_read) return rewriter.keep(value);
     const Value record = function.arg(value, 0);
     const auto word = [&](std::uint32_t which) {
@@ -48,7 +43,7 @@ void mark_fetches(ir::Function& function, const std::vector<ir::TextureOp>& text
     const TextureUse& use = textures[inst.imm].use;
     const std::uint32_t kind = texture_kind(use);
     const Value hidden =
-        b.op2(Op::and_, word(abi::x_sampler), b.i32(ir::hiding_bit(use.geometry, use.integer)));
+        b.op2(Op::and_, word(abi::x_sampler), b.i32(hiding_bit(use.geometry, use.integer)));
     const Value handle =
         b.inst(Op::pack, Type::i64, {record_index(b, record), word(abi::x_generation)});
     b.set(variable(kinds[kind], kOtherKind + std::to_string(kind)),

@@ -6,24 +6,19 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// Of the variable that says what the thread is ordered behind: accesses of its own block since
 /// the last barrier, and accesses of other blocks.
 constexpr std::uint32_t kWithinBlock = 1, kAcrossBlocks = 2;
 
-Value masked(ir::Builder& b, Value word, std::uint32_t mask) {
+Value masked(Builder& b, Value word, std::uint32_t mask) {
   return b.op2(Op::and_, word, b.i32(mask));
 }
 
 /// The words of a record are written one after the other, so that they may be of two threads. This
 /// part of the first one stands in both, and differs between threads of one word's bytes.
-Value tag_of(ir::Builder& b, Value who) {
+Value tag_of(Builder& b, Value who) {
   Value mixed = who;
   for (const std::uint32_t shift : {5u, 11u, 16u})
     mixed = b.op2(Op::xor_, mixed, b.op2(Op::lshr, who, b.i32(shift)));
@@ -32,11 +27,11 @@ Value tag_of(ir::Builder& b, Value who) {
 
 }  // namespace
 
-GlobalRaces::GlobalRaces(ir::Function& function, std::uint32_t words, bool acquires, ir::Builder& b,
+GlobalRaces::GlobalRaces(Function& function, std::uint32_t words, bool acquires, Builder& b,
                          bool atomics64)
     : RaceRecords(atomics64), warps_(has_warp_operations(function)), acquires_(acquires) {
-  using enum ir::Builtin;
-  const auto number = [&](ir::Builtin x, ir::Builtin y, ir::Builtin z, std::uint32_t size) {
+  using enum Builtin;
+  const auto number = [&](Builtin x, Builtin y, Builtin z, std::uint32_t size) {
     const Value rows =
         b.op2(Op::add, b.builtin(y), b.op2(Op::mul, b.builtin(z), push_word(b, size + 1)));
     return b.op2(Op::add, b.builtin(x), b.op2(Op::mul, rows, push_word(b, size)));
@@ -59,7 +54,7 @@ GlobalRaces::GlobalRaces(ir::Function& function, std::uint32_t words, bool acqui
   if (acquires_) order_ = variable("global.order");
 }
 
-void GlobalRaces::next_epoch(ir::Builder& b) {
+void GlobalRaces::next_epoch(Builder& b) {
   // The last epoch is none: accesses of one block are not told apart then.
   const Value next = b.op2(Op::add, b.get(epoch_), b.i32(1));
   b.set(epoch_, b.op2(Op::umin, next, b.i32(abi::g_epoch >> abi::kGlobalEpochShift)));
@@ -67,23 +62,23 @@ void GlobalRaces::next_epoch(ir::Builder& b) {
   if (acquires_) b.set(order_, b.i32(kAcrossBlocks));
 }
 
-void GlobalRaces::acquire(ir::Builder& b) { b.set(order_, b.i32(kWithinBlock | kAcrossBlocks)); }
+void GlobalRaces::acquire(Builder& b) { b.set(order_, b.i32(kWithinBlock | kAcrossBlocks)); }
 
-Value GlobalRaces::order_bit(ir::Builder& b, std::uint32_t bit) {
+Value GlobalRaces::order_bit(Builder& b, std::uint32_t bit) {
   if (!acquires_) return b.i1(true);
   return b.cmp(Op::eq, masked(b, b.get(order_), bit), b.i32(0));
 }
 
-Value GlobalRaces::unordered(ir::Builder& b) { return order_bit(b, kWithinBlock); }
+Value GlobalRaces::unordered(Builder& b) { return order_bit(b, kWithinBlock); }
 
-RaceRecords::Entry GlobalRaces::own(ir::Builder& b, bool flagged) {
+RaceRecords::Entry GlobalRaces::own(Builder& b, bool flagged) {
   const Value epoch = b.op2(Op::shl, b.get(epoch_), b.i32(abi::kGlobalEpochShift));
   const Value here =
       b.op2(Op::or_, fixed_, b.i32(site_ | (flagged ? std::uint32_t{abi::g_flag} : 0u)));
   return {me_, b.op2(Op::or_, b.op2(Op::or_, epoch, bytes_), here)};
 }
 
-Value GlobalRaces::meets(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::meets(Builder& b, const Entry& entry) {
   const Value launch =
       b.cmp(Op::eq, masked(b, b.op2(Op::xor_, entry.mark, fixed_), abi::g_launch), b.i32(0));
   const Value whole = b.cmp(
@@ -92,11 +87,11 @@ Value GlobalRaces::meets(ir::Builder& b, const Entry& entry) {
   return b.op2(Op::and_, b.op2(Op::and_, launch, whole), overlap);
 }
 
-Value GlobalRaces::same_block(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::same_block(Builder& b, const Entry& entry) {
   return b.cmp(Op::ult, b.op2(Op::xor_, entry.who, me_), b.i32(1u << abi::kGlobalBlockShift));
 }
 
-Value GlobalRaces::same_epoch(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::same_epoch(Builder& b, const Entry& entry) {
   const Value epoch = b.get(epoch_);
   const Value before =
       b.op2(Op::lshr, masked(b, entry.mark, abi::g_epoch), b.i32(abi::kGlobalEpochShift));
@@ -104,16 +99,16 @@ Value GlobalRaces::same_epoch(ir::Builder& b, const Entry& entry) {
   return b.op2(Op::and_, b.cmp(Op::eq, before, epoch), known);
 }
 
-Value GlobalRaces::recent(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::recent(Builder& b, const Entry& entry) {
   return b.op2(Op::and_, meets(b, entry),
                b.op2(Op::and_, same_block(b, entry), same_epoch(b, entry)));
 }
 
-Value GlobalRaces::same_bytes(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::same_bytes(Builder& b, const Entry& entry) {
   return b.cmp(Op::eq, masked(b, entry.mark, abi::g_bytes), bytes_);
 }
 
-Value GlobalRaces::rival(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::rival(Builder& b, const Entry& entry) {
   // Threads are numbered from 1; of a warp, which counts from 0, the low five bits are the lane.
   const auto thread = [&](Value who) { return masked(b, who, abi::kGlobalThreads); };
   Value mine = thread(me_), other = thread(entry.who);
@@ -132,16 +127,16 @@ Value GlobalRaces::rival(ir::Builder& b, const Entry& entry) {
   return b.op2(Op::and_, bad, meets(b, entry));
 }
 
-Value GlobalRaces::flagged(ir::Builder& b, const Entry& entry) {
+Value GlobalRaces::flagged(Builder& b, const Entry& entry) {
   return b.cmp(Op::ne, masked(b, entry.mark, abi::g_flag), b.i32(0));
 }
 
-RaceRecords::Entry GlobalRaces::with_flag(ir::Builder& b, const Entry& entry, Value flag) {
+RaceRecords::Entry GlobalRaces::with_flag(Builder& b, const Entry& entry, Value flag) {
   const Value bit = b.select(flag, b.i32(abi::g_flag), b.i32(0));
   return {entry.who, b.op2(Op::or_, entry.mark, bit)};
 }
 
-RaceRecords::Race GlobalRaces::race(ir::Builder& b, const ShadowAccess& access, Value records,
+RaceRecords::Race GlobalRaces::race(Builder& b, const ShadowAccess& access, Value records,
                                     std::uint32_t site) {
   site_ = site;
   const Value ok =

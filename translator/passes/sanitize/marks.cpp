@@ -6,14 +6,8 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Origin;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
-void forget_origins(ir::Function& function, bool keep_sync) {
-  for (ir::Inst& inst : function.insts) {
+void forget_origins(Function& function, bool keep_sync) {
+  for (Inst& inst : function.insts) {
     const bool sync = inst.op == Op::bar_sync || is_warp_operation(inst.op);
     if (!(sync && keep_sync)) inst.object = 0;
     inst.mem.origin = Origin::none;
@@ -21,17 +15,17 @@ void forget_origins(ir::Function& function, bool keep_sync) {
   }
 }
 
-std::uint32_t mark_work(ir::Function& function) {
+std::uint32_t mark_work(Function& function) {
   function.vars.push_back({Type::i32, "worked", true});
   const auto worked = static_cast<std::uint32_t>(function.vars.size() - 1);
   const auto shows = [&](Value v) {
-    const ir::Inst& inst = function.insts[v];
+    const Inst& inst = function.insts[v];
     if (inst.op == Op::store) return inst.mem.space != Space::local;
     return is_atomic(inst.op) || inst.op == Op::bar_sync ||
            is_within(inst.op, Op::surf_store, Op::surf_reduce) || is_warp_operation(inst.op);
   };
-  ir::Builder b(function);
-  for (ir::BlockId block = 0; block < function.blocks.size(); ++block) {
+  Builder b(function);
+  for (BlockId block = 0; block < function.blocks.size(); ++block) {
     const std::vector<Value>& insts = function.blocks[block].insts;
     const bool any = std::any_of(insts.begin(), insts.end(), shows);
     if (!any && block != 0) continue;

@@ -5,13 +5,8 @@
 #include "ptx2spv/abi_sanitizer.hpp"
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
-std::optional<std::uint64_t> constant_address(const ir::Function& function, Value address) {
-  const ir::Inst& inst = function.insts[address];
+std::optional<std::uint64_t> constant_address(const Function& function, Value address) {
+  const Inst& inst = function.insts[address];
   if (inst.op == Op::constant) return inst.imm;
   if (inst.op == Op::trunc) {
     const auto whole = constant_address(function, function.arg(address, 0));
@@ -63,7 +58,7 @@ Provenance::State Provenance::made_of(Value value) const {
 
 /// Pointers lie in parameters, as words of 64 bits. Other memory holds any.
 Provenance::State Provenance::of_load(Value value) {
-  const ir::Inst& inst = f_.insts[value];
+  const Inst& inst = f_.insts[value];
   if (inst.type != Type::i64 || inst.mem.space == Space::push) return kInteger;
   if (inst.mem.space != Space::param) return kLoaded;
   const auto offset = constant_address(f_, f_.arg(value, 0));
@@ -72,7 +67,7 @@ Provenance::State Provenance::of_load(Value value) {
 }
 
 Provenance::State Provenance::transfer(Value value) {
-  const ir::Inst& inst = f_.insts[value];
+  const Inst& inst = f_.insts[value];
   const auto arg = [&](unsigned i) { return values_[f_.arg(value, i)]; };
   switch (inst.op) {
     case Op::constant:
@@ -94,7 +89,7 @@ Provenance::State Provenance::transfer(Value value) {
     case Op::trunc: return arg(0);
     case Op::shl: {
       // A scaled index is shifted by a constant, a bit field by any number.
-      const ir::Inst& by = f_.insts[f_.arg(value, 1)];
+      const Inst& by = f_.insts[f_.arg(value, 1)];
       if (by.op == Op::constant) return by.imm == 0 ? arg(0) : made_of(value);
       return arg(0) >= kFirstRoot ? kDistance : made_of(value);
     }
@@ -123,14 +118,14 @@ Provenance::State Provenance::transfer(Value value) {
   }
 }
 
-Provenance::Provenance(const ir::Function& function)
+Provenance::Provenance(const Function& function)
     : f_(function), values_(function.insts.size()), vars_(function.vars.size()) {
   // Who reads a value or a variable looks again when that changes.
   std::vector<std::vector<Value>> users(f_.insts.size()), readers(f_.vars.size());
   std::vector<Value> work;
-  for (const ir::Block& block : f_.blocks)
+  for (const Block& block : f_.blocks)
     for (const Value v : block.insts) {
-      const ir::Inst& inst = f_.insts[v];
+      const Inst& inst = f_.insts[v];
       if (inst.op == Op::get_var) readers[inst.imm].push_back(v);
       for (const Value a : f_.args(v)) users[a].push_back(v);
       work.push_back(v);
@@ -139,7 +134,7 @@ Provenance::Provenance(const ir::Function& function)
   while (!work.empty()) {
     const Value v = work.back();
     work.pop_back();
-    const ir::Inst& inst = f_.insts[v];
+    const Inst& inst = f_.insts[v];
     if (inst.op == Op::set_var) {
       State& var = vars_[inst.imm];
       const State now = join(var, values_[f_.arg(v, 0)]);
@@ -164,7 +159,7 @@ Provenance::Root Provenance::root(Value address) const {
 namespace {
 
 /// What the shadow of shared memory has to have.
-void find_shadow(const ir::Function& function, EntryInfo& entry) {
+void find_shadow(const Function& function, EntryInfo& entry) {
   for (const MemoryObject& object : entry.sanitizer.objects) {
     if (object.space != MemorySpace::shared) continue;
     const auto end = static_cast<std::uint32_t>(object.offset + object.bytes);
@@ -172,12 +167,12 @@ void find_shadow(const ir::Function& function, EntryInfo& entry) {
   }
   constexpr std::uint32_t kMostGranule = 4;
   entry.sanitizer.may_race = true;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
+      const Inst& inst = function.insts[v];
       // Threads that wait at mbarrier objects are ordered by those.
       entry.sanitizer.may_race = entry.sanitizer.may_race && inst.op != Op::yield;
-      if (inst.mem.origin == ir::Origin::none || inst.mem.space != Space::shared) continue;
+      if (inst.mem.origin == Origin::none || inst.mem.space != Space::shared) continue;
       const std::uint32_t bytes = std::min<std::uint32_t>(inst.mem.bytes, kMostGranule);
       entry.sanitizer.shadow_granule =
           entry.sanitizer.shadow_granule ? std::min(entry.sanitizer.shadow_granule, bytes) : bytes;
@@ -186,13 +181,13 @@ void find_shadow(const ir::Function& function, EntryInfo& entry) {
 
 }  // namespace
 
-void find_pointer_params(const ir::Function& function, EntryInfo& entry) {
+void find_pointer_params(const Function& function, EntryInfo& entry) {
   const Provenance provenance(function);
   std::vector<std::uint32_t>& params = entry.sanitizer.pointer_params;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
-      if (inst.mem.origin == ir::Origin::none || inst.mem.space != Space::global) continue;
+      const Inst& inst = function.insts[v];
+      if (inst.mem.origin == Origin::none || inst.mem.space != Space::global) continue;
       const Provenance::Root root = provenance.root(function.arg(v, 0));
       const bool writes = inst.op != Op::load;
       // Of a variable an access does not leave its bounds.

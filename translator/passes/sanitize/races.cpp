@@ -4,22 +4,17 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
-std::vector<bool> find_acquires(const ir::Function& function) {
+std::vector<bool> find_acquires(const Function& function) {
   std::vector<bool> acquires(function.insts.size()), used(function.insts.size());
-  for (const ir::Block& block : function.blocks) {
+  for (const Block& block : function.blocks) {
     for (const Value v : block.insts)
       for (const Value a : function.args(v)) used[a] = true;
     if (block.cond) used[block.cond] = true;
   }
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
-      const bool ours = inst.mem.origin != ir::Origin::none;
+      const Inst& inst = function.insts[v];
+      const bool ours = inst.mem.origin != Origin::none;
       acquires[v] = inst.op == Op::memory_barrier || inst.op == Op::yield ||
                     (ours && inst.op == Op::load && inst.mem.is_volatile) ||
                     (ours && used[v] && is_atomic(inst.op));
@@ -27,38 +22,38 @@ std::vector<bool> find_acquires(const ir::Function& function) {
   return acquires;
 }
 
-Value push_word(ir::Builder& b, std::uint32_t word, Type type) {
+Value push_word(Builder& b, std::uint32_t word, Type type) {
   return b.load(type, b.i32(word * 4),
                 {.space = Space::push,
                  .bytes = static_cast<std::uint8_t>(type == Type::i64 ? 8 : 4),
                  .readonly = true});
 }
 
-bool has_warp_operations(const ir::Function& function) {
-  for (const ir::Block& block : function.blocks)
+bool has_warp_operations(const Function& function) {
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts)
       if (const Op op = function.insts[v].op; is_warp_operation(op)) return true;
   return false;
 }
 
-RaceRecords::Entry RaceRecords::exchange_writer(ir::Builder& b, Value place, const Entry& mine) {
+RaceRecords::Entry RaceRecords::exchange_writer(Builder& b, Value place, const Entry& mine) {
   if (!atomics64_)
     return {exchange(b, place, abi::r_writer, mine.who),
             exchange(b, place, abi::r_write_mark, mine.mark)};
   const Value old =
       b.inst(Op::atomic, Type::i64, {place, b.inst(Op::pack, Type::i64, {mine.who, mine.mark})});
-  b.last(old).mem = {.space = Space::global, .bytes = 8, .atomic = ir::AtomicOp::exch};
+  b.last(old).mem = {.space = Space::global, .bytes = 8, .atomic = AtomicOp::exch};
   return {b.inst(Op::trunc, Type::i32, {old}), b.inst(Op::high, Type::i32, {old})};
 }
 
-Value RaceRecords::exchange(ir::Builder& b, Value place, std::uint32_t word, Value value) {
+Value RaceRecords::exchange(Builder& b, Value place, std::uint32_t word, Value value) {
   const Value at = b.op2(Op::add, place, b.i64(word * 4));
   const Value old = b.inst(Op::atomic, Type::i32, {at, value});
-  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::exch};
+  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = AtomicOp::exch};
   return old;
 }
 
-void RaceRecords::conflict(ir::Builder& b, Race& race, Value bad, const Entry& entry) {
+void RaceRecords::conflict(Builder& b, Race& race, Value bad, const Entry& entry) {
   const bool first = race.ok == 0;
   race.who = first ? entry.who : b.select(bad, entry.who, race.who);
   race.mark = first ? entry.mark : b.select(bad, entry.mark, race.mark);
@@ -67,7 +62,7 @@ void RaceRecords::conflict(ir::Builder& b, Race& race, Value bad, const Entry& e
 
 /// A record keeps the first of a block's readers between two barriers, and whether there were
 /// others. So most reads of what all threads read change nothing.
-void RaceRecords::visit_load(ir::Builder& b, Value place, Race& race) {
+void RaceRecords::visit_load(Builder& b, Value place, Race& race) {
   static_assert(abi::r_writer == 0 && abi::r_write_mark == 1 && abi::r_reader == 2 &&
                 abi::r_read_mark == 3);
   const Value record =
@@ -86,7 +81,7 @@ void RaceRecords::visit_load(ir::Builder& b, Value place, Race& race) {
           {.space = Space::global, .bytes = 8, .is_volatile = true});
 }
 
-void RaceRecords::visit(ir::Builder& b, Value place, AccessKind kind, Race& race) {
+void RaceRecords::visit(Builder& b, Value place, AccessKind kind, Race& race) {
   if (kind == AccessKind::load) return visit_load(b, place, race);
   const bool atomic = kind == AccessKind::atomic;
   const Entry mine = own(b, atomic);

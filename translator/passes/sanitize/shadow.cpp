@@ -9,16 +9,11 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 constexpr std::uint32_t kThread = 0x7ff, kFlag = 0x800, kEpochShift = 12;
 
-Value discard(ir::Builder& b) { return push_word(b, abi::Push::discard, Type::i64); }
+Value discard(Builder& b) { return push_word(b, abi::Push::discard, Type::i64); }
 
 /// The word of a bitmap that has an access's bits, and the bits. Aligned accesses of up to 16 bytes
 /// have theirs in one word.
@@ -28,7 +23,7 @@ struct Bits {
   Space space = Space::global;
 };
 
-Bits bits_of(ir::Builder& b, Value base, const ShadowAccess& access) {
+Bits bits_of(Builder& b, Value base, const ShadowAccess& access) {
   const bool far = b.function().insts[access.offset].type == Type::i64;
   const Value byte = b.op2(Op::lshr, access.offset, b.i32(3));
   const Value word = b.op2(Op::and_, byte, far ? b.i64(~std::uint64_t{3}) : b.i32(~3u));
@@ -45,28 +40,28 @@ Bits bits_of(ir::Builder& b, Value base, const ShadowAccess& access) {
 
 }  // namespace
 
-Value bits_set(ir::Builder& b, Value base, const ShadowAccess& access) {
+Value bits_set(Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value all = b.cmp(Op::eq, b.op2(Op::and_, word, bits.mask), bits.mask);
   return b.op2(Op::or_, all, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
 }
 
-Value any_bit_set(ir::Builder& b, Value base, const ShadowAccess& access) {
+Value any_bit_set(Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value any = b.cmp(Op::ne, b.op2(Op::and_, word, bits.mask), b.i32(0));
   return b.op2(Op::or_, any, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
 }
 
-Value missing_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
+Value missing_bits(Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value unset = b.op2(Op::and_, b.inst(Op::not_, Type::i32, {word}), bits.mask);
   return b.select(access.ok, b.op2(Op::lshr, unset, bits.first), b.i32(0));
 }
 
-void clear_bits(ir::Builder& b, Value base, const ShadowAccess& access, Value missing) {
+void clear_bits(Builder& b, Value base, const ShadowAccess& access, Value missing) {
   const Bits bits = bits_of(b, base, access);
   const Value gone = b.op2(Op::and_, b.op2(Op::shl, missing, bits.first), bits.mask);
   const Value kept = b.inst(Op::not_, Type::i32, {gone});
@@ -75,10 +70,10 @@ void clear_bits(ir::Builder& b, Value base, const ShadowAccess& access, Value mi
     return b.store(bits.place, b.op2(Op::and_, before, kept), {.space = Space::local, .bytes = 4});
   }
   const Value old = b.inst(Op::atomic, Type::i32, {bits.place, kept});
-  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::and_};
+  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = AtomicOp::and_};
 }
 
-void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
+void set_bits(Builder& b, Value base, const ShadowAccess& access) {
   const Bits bits = bits_of(b, base, access);
   if (bits.space == Space::local) {
     const Value before = b.load(Type::i32, bits.place, {.space = Space::local, .bytes = 4});
@@ -86,11 +81,11 @@ void set_bits(ir::Builder& b, Value base, const ShadowAccess& access) {
                    {.space = Space::local, .bytes = 4});
   }
   const Value old = b.inst(Op::atomic, Type::i32, {bits.place, bits.mask});
-  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = ir::AtomicOp::or_};
+  b.last(old).mem = {.space = Space::global, .bytes = 4, .atomic = AtomicOp::or_};
 }
 
-SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool races,
-                           bool acquires, ir::Builder& b, bool atomics64)
+SharedShadow::SharedShadow(Function& function, const EntryInfo& entry, bool races, bool acquires,
+                           Builder& b, bool atomics64)
     : RaceRecords(atomics64),
       entry_(entry),
       warps_(has_warp_operations(function)),
@@ -117,9 +112,9 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
   if (!races) return;
   races_ = b.op2(Op::add, base_, wide(b, bitmap));
   const Value rows =
-      b.op2(Op::add, b.builtin(ir::Builtin::local_id_y),
-            b.op2(Op::mul, b.builtin(ir::Builtin::local_id_z), push_word(b, abi::Push::block_y)));
-  const Value thread = b.op2(Op::add, b.builtin(ir::Builtin::local_id_x),
+      b.op2(Op::add, b.builtin(Builtin::local_id_y),
+            b.op2(Op::mul, b.builtin(Builtin::local_id_z), push_word(b, abi::Push::block_y)));
+  const Value thread = b.op2(Op::add, b.builtin(Builtin::local_id_x),
                              b.op2(Op::mul, rows, push_word(b, abi::Push::block_x)));
   number_ = b.op2(Op::add, thread, b.i32(1));
   function.vars.push_back({Type::i32, "epoch", true});
@@ -131,39 +126,39 @@ SharedShadow::SharedShadow(ir::Function& function, const EntryInfo& entry, bool 
   b.set(ordered_, b.i32(0));
 }
 
-void SharedShadow::next_epoch(ir::Builder& b) {
+void SharedShadow::next_epoch(Builder& b) {
   if (!races_) return;
   b.set(epoch_, b.op2(Op::add, b.get(epoch_), b.i32(1)));
   if (acquires_) b.set(ordered_, b.i32(0));
 }
 
-void SharedShadow::acquire(ir::Builder& b) {
+void SharedShadow::acquire(Builder& b) {
   if (races_) b.set(ordered_, b.i32(1));
 }
 
-Value SharedShadow::unordered(ir::Builder& b) {
+Value SharedShadow::unordered(Builder& b) {
   return acquires_ ? b.cmp(Op::eq, b.get(ordered_), b.i32(0)) : b.i1(true);
 }
 
-Value SharedShadow::me(ir::Builder& b) {
+Value SharedShadow::me(Builder& b) {
   return b.op2(Op::or_, b.op2(Op::shl, b.get(epoch_), b.i32(kEpochShift)), number_);
 }
 
-RaceRecords::Entry SharedShadow::own(ir::Builder& b, bool flagged) {
+RaceRecords::Entry SharedShadow::own(Builder& b, bool flagged) {
   const Value who = me(b);
   return {flagged ? b.op2(Op::or_, who, b.i32(kFlag)) : who, b.i32(site_)};
 }
 
-Value SharedShadow::recent(ir::Builder& b, const Entry& entry) {
+Value SharedShadow::recent(Builder& b, const Entry& entry) {
   const Value epoch = b.op2(Op::lshr, entry.who, b.i32(kEpochShift));
   return b.cmp(Op::eq, epoch,
                b.op2(Op::and_, b.get(epoch_), b.i32((1u << (32 - kEpochShift)) - 1)));
 }
 
 /// Accesses are of whole granules.
-Value SharedShadow::same_bytes(ir::Builder& b, const Entry&) { return b.i1(true); }
+Value SharedShadow::same_bytes(Builder& b, const Entry&) { return b.i1(true); }
 
-Value SharedShadow::rival(ir::Builder& b, const Entry& entry) {
+Value SharedShadow::rival(Builder& b, const Entry& entry) {
   const Value thread = b.op2(Op::and_, entry.who, b.i32(kThread));
   Value other = b.cmp(Op::ne, thread, number_);
   if (warps_) {
@@ -175,16 +170,15 @@ Value SharedShadow::rival(ir::Builder& b, const Entry& entry) {
   return b.op2(Op::and_, b.op2(Op::and_, recent(b, entry), other), unordered(b));
 }
 
-Value SharedShadow::flagged(ir::Builder& b, const Entry& entry) {
+Value SharedShadow::flagged(Builder& b, const Entry& entry) {
   return b.cmp(Op::ne, b.op2(Op::and_, entry.who, b.i32(kFlag)), b.i32(0));
 }
 
-RaceRecords::Entry SharedShadow::with_flag(ir::Builder& b, const Entry& entry, Value flag) {
+RaceRecords::Entry SharedShadow::with_flag(Builder& b, const Entry& entry, Value flag) {
   return {b.op2(Op::or_, entry.who, b.select(flag, b.i32(kFlag), b.i32(0))), entry.mark};
 }
 
-RaceRecords::Race SharedShadow::race(ir::Builder& b, const ShadowAccess& access,
-                                     std::uint32_t site) {
+RaceRecords::Race SharedShadow::race(Builder& b, const ShadowAccess& access, std::uint32_t site) {
   site_ = site;
   const std::uint32_t granule = entry_.sanitizer.shadow_granule;
   const auto shift = static_cast<std::uint32_t>(std::countr_zero(granule));
@@ -200,7 +194,7 @@ RaceRecords::Race SharedShadow::race(ir::Builder& b, const ShadowAccess& access,
   return race;
 }
 
-Value SharedShadow::other(ir::Builder& b, const Race& race) {
+Value SharedShadow::other(Builder& b, const Race& race) {
   const Value thread = b.op2(Op::shl, b.op2(Op::and_, race.who, b.i32(kThread)), b.i32(16));
   return b.op2(Op::or_, thread, b.op2(Op::and_, race.mark, b.i32(0xffff)));
 }

@@ -5,18 +5,11 @@
 
 namespace ptx2spv::passes {
 
-using ir::Geometry;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
-SurfaceShadow::SurfaceShadow(const ir::Function& function, const EntryInfo& entry,
-                             ir::Builder& prologue)
+SurfaceShadow::SurfaceShadow(const Function& function, const EntryInfo& entry, Builder& prologue)
     : f_(function), tracer_(function), entry_(entry), prologue_(prologue) {}
 
-SurfaceShadow::Row SurfaceShadow::read(ir::Builder& b, Value handle) {
-  const ir::MemAttr param{.space = Space::param, .bytes = 8, .readonly = true};
+SurfaceShadow::Row SurfaceShadow::read(Builder& b, Value handle) {
+  const MemAttr param{.space = Space::param, .bytes = 8, .readonly = true};
   const Value table = b.load(Type::i64, b.i32(entry_.sanitizer.words + abi::z_surfaces * 4), param);
   const Value count = b.load(Type::i32, b.i32(entry_.sanitizer.words + abi::z_surface_count * 4),
                              {.space = Space::param, .bytes = 4, .readonly = true});
@@ -52,9 +45,9 @@ std::optional<std::uint32_t> SurfaceShadow::slot(Value op) const {
   return std::nullopt;
 }
 
-SurfaceShadow::Access SurfaceShadow::locate(ir::Builder& b, Value value) {
-  const ir::Inst inst = f_.insts[value];
-  const ir::SurfaceOp op = f_.surface_ops[inst.imm];
+SurfaceShadow::Access SurfaceShadow::locate(Builder& b, Value value) {
+  const Inst inst = f_.insts[value];
+  const SurfaceOp op = f_.surface_ops[inst.imm];
   const std::vector<Value> args(f_.args(value).begin(), f_.args(value).end());
   Value handle = args[0];
   Row row;
@@ -99,7 +92,7 @@ SurfaceShadow::Access SurfaceShadow::locate(ir::Builder& b, Value value) {
     starts = b.select(fits, count, b.i32(0));
     ok = both(ok, b.cmp(Op::eq, both(x, b.i32(op.bytes - 1)), b.i32(0)));
   }
-  if (op.clamp == ir::ClampMode::clamp) {
+  if (op.clamp == ClampMode::clamp) {
     const auto clamped = [&](Value v, Value count, std::uint32_t unit) {
       const Value last = both(b.op2(Op::sub, count, b.i32(1)), b.i32(~(unit - 1)));
       return b.op2(Op::smin, b.op2(Op::smax, v, b.i32(0)), last);

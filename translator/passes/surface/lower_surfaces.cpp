@@ -11,36 +11,32 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 void note(std::vector<std::uint8_t>& sizes, std::uint8_t bytes) {
   if (std::find(sizes.begin(), sizes.end(), bytes) == sizes.end()) sizes.push_back(bytes);
 }
 
-Value query_word(SurfaceRecord& record, ir::Query query) {
+Value query_word(SurfaceRecord& record, Query query) {
   switch (query) {
-    case ir::Query::width: return record.word(abi::s_width);
-    case ir::Query::height: return record.word(abi::s_height);
-    case ir::Query::depth: return record.word(abi::s_depth);
-    case ir::Query::channel_data_type: return record.word(abi::s_channel_data_type);
-    case ir::Query::channel_order: return record.word(abi::s_channel_order);
-    case ir::Query::array_size: return record.word(abi::s_array_size);
-    case ir::Query::memory_layout: return record.word(abi::s_memory_layout);
+    case Query::width: return record.word(abi::s_width);
+    case Query::height: return record.word(abi::s_height);
+    case Query::depth: return record.word(abi::s_depth);
+    case Query::channel_data_type: return record.word(abi::s_channel_data_type);
+    case Query::channel_order: return record.word(abi::s_channel_order);
+    case Query::array_size: return record.word(abi::s_array_size);
+    case Query::memory_layout: return record.word(abi::s_memory_layout);
   }
   return 0;
 }
 
-std::vector<std::string> coordinate_names(ir::Geometry geometry) {
+std::vector<std::string> coordinate_names(Geometry geometry) {
   switch (geometry) {
-    case ir::Geometry::d1: return {"x"};
-    case ir::Geometry::d2: return {"x", "y"};
-    case ir::Geometry::d3: return {"x", "y", "z"};
-    case ir::Geometry::a1d: return {"layer", "x"};
-    case ir::Geometry::a2d: return {"layer", "x", "y"};
+    case Geometry::d1: return {"x"};
+    case Geometry::d2: return {"x", "y"};
+    case Geometry::d3: return {"x", "y", "z"};
+    case Geometry::a1d: return {"layer", "x"};
+    case Geometry::a2d: return {"layer", "x", "y"};
   }
   return {};
 }
@@ -69,10 +65,10 @@ void describe_image(SlotInfo& slot, const Profile& profile) {
 
 }  // namespace
 
-AccessSite surface_site(const ir::Function& function, Value value, std::uint32_t check,
+AccessSite surface_site(const Function& function, Value value, std::uint32_t check,
                         std::string surface) {
-  const ir::Inst& inst = function.insts[value];
-  const ir::SurfaceOp& op = function.surface_ops[inst.imm];
+  const Inst& inst = function.insts[value];
+  const SurfaceOp& op = function.surface_ops[inst.imm];
   AccessSite site;
   site.check = check;
   site.place.line = function.locs[inst.loc].line;
@@ -88,12 +84,12 @@ AccessSite surface_site(const ir::Function& function, Value value, std::uint32_t
   return site;
 }
 
-void find_slots(const ir::Function& function, EntryInfo& entry) {
+void find_slots(const Function& function, EntryInfo& entry) {
   const HandleTracer tracer(function);
   std::unordered_map<std::uint32_t, std::size_t> slot_at;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value value : block.insts) {
-      const ir::Inst& inst = function.insts[value];
+      const Inst& inst = function.insts[value];
       if (!is_surface_operation(inst.op)) continue;
       const auto offset = tracer.parameter_offset(function.arg(value, 0));
       if (!offset) {
@@ -115,7 +111,7 @@ void find_slots(const ir::Function& function, EntryInfo& entry) {
         entry.slots.push_back(std::move(slot));
       }
       SlotInfo& slot = entry.slots[it->second];
-      const ir::SurfaceOp& op = function.surface_ops[inst.imm];
+      const SurfaceOp& op = function.surface_ops[inst.imm];
       if (inst.op != Op::surf_query)
         slot.geometries |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(op.geometry));
       switch (inst.op) {
@@ -168,7 +164,7 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
   return {};
 }
 
-void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& given,
+void lower_surfaces(Function& function, Module& module, const TranslateOptions& given,
                     EntryInfo& entry) {
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
     SlotInfo& slot = entry.slots[i];
@@ -177,7 +173,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   }
   bool any = false;
   std::size_t stores = 0;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value value : block.insts) {
       any = any || is_surface_operation(function.insts[value].op);
       stores += function.insts[value].op == Op::surf_store;
@@ -188,12 +184,12 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   const bool redirect_stores = given.profile.costs.redirect_stores || stores > kMostBranches;
 
   const HandleTracer tracer(function);
-  const ir::TrapState trap = trap_state(function);
+  const TrapState trap = trap_state(function);
   CfgRewriter rewriter(function);
   // The prologue is written to a block of its own, then put in front of the entry block's
   // instructions.
-  ir::Builder prologue(function);
-  const ir::BlockId scratch = prologue.new_block();
+  Builder prologue(function);
+  const BlockId scratch = prologue.new_block();
   prologue.at(scratch);
   SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), given, redirect_stores};
   std::unordered_map<std::uint32_t, std::unique_ptr<SurfaceRecord>> records;
@@ -201,7 +197,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) slot_at[entry.slots[i].offset] = i;
 
   rewriter.run([&](Value value) {
-    const ir::Inst inst = function.insts[value];
+    const Inst inst = function.insts[value];
     if (!is_surface_operation(inst.op)) return rewriter.keep(value);
     const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
     const auto offset = tracer.parameter_offset(args[0]);
@@ -220,7 +216,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       own = std::make_unique<SurfaceRecord>(shared, args[0]);
       record = own.get();
     }
-    const ir::SurfaceOp op = function.surface_ops[inst.imm];
+    const SurfaceOp op = function.surface_ops[inst.imm];
     const auto add_site = [&] {
       TrapSite site;
       site.line = function.locs[inst.loc].line;
@@ -231,20 +227,20 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
       return static_cast<std::uint32_t>(entry.trap_sites.size() - 1);
     };
     if (inst.op == Op::surf_query) {
-      ir::Builder& b = rewriter.builder();
+      Builder& b = rewriter.builder();
       Value result = query_word(*record, op.query);
       if (record->dead()) {
         const Value code = b.get(trap.code);
         const Value take = b.op2(Op::and_, record->dead(), b.cmp(Op::eq, code, b.i32(0)));
         b.set(trap.code,
-              b.select(take, b.i32(ir::trap_code(add_site(), abi::TrapKind::dead_handle)), code));
+              b.select(take, b.i32(trap_code(add_site(), abi::TrapKind::dead_handle)), code));
         record->note_handle(b, trap, take);
         result = b.select(record->dead(), b.i32(0), result);
       }
       return rewriter.replace_by(value, result);
     }
     SurfaceAccess access(rewriter, module, *record, op, trap, add_site());
-    if (given.checks & check_clamp && op.clamp != ir::ClampMode::trap) {
+    if (given.checks & check_clamp && op.clamp != ClampMode::trap) {
       // check_accesses has counted these.
       AccessSite site = surface_site(function, value, check_clamp, surface);
       entry.sanitizer.sites.push_back(std::move(site));
@@ -269,7 +265,7 @@ void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateO
   first.insert(first.begin(), before.begin(), before.end());
   // The scratch block stays behind as an unreachable one, which the structurizer removes.
   function.blocks[scratch].insts.clear();
-  function.blocks[scratch].term = ir::Term::unreachable;
+  function.blocks[scratch].term = Term::unreachable;
 }
 
 }  // namespace ptx2spv::passes

@@ -5,17 +5,17 @@
 #include <string>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
 /// The slots of a function and what reaches each, from its surf_* operations; fills entry.slots and
 /// entry.dynamic_handles.
-void find_slots(const ir::Function& function, EntryInfo& entry);
+void find_slots(const Function& function, EntryInfo& entry);
 
 /// For the sanitizer: the site of a surface access. `surface`: its name, empty where the handle
 /// comes from memory.
-AccessSite surface_site(const ir::Function& function, ir::Value value, std::uint32_t check,
+AccessSite surface_site(const Function& function, Value value, std::uint32_t check,
                         std::string surface);
 
 /// Why a slot's image cannot serve an access that the kernel makes, or empty. Loads always work;
@@ -25,7 +25,7 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
 /// Replaces every surf_* operation. Needs inlined calls and variables; the trap sites it makes are
 /// appended to `entry.trap_sites` (line, coordinates and slot name; the text is the caller's).
 /// Behaviour: docs/reference/hardware.md, derived from the records in tests/data/hardware.
-void lower_surfaces(ir::Function& function, ir::Module& module, const TranslateOptions& options,
+void lower_surfaces(Function& function, Module& module, const TranslateOptions& options,
                     EntryInfo& entry);
 
 }  // namespace ptx2spv::passes

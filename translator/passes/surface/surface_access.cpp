@@ -6,12 +6,6 @@
 
 namespace ptx2spv::passes {
 
-using ir::Geometry;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 // Keys of values that a static record makes once, beside its words.
 enum Key : std::uint32_t {
@@ -32,7 +26,7 @@ unsigned log2_of(unsigned power_of_two) {
 
 Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes,
                               unsigned unit_log2) {
-  const bool clamp = op_.clamp == ir::ClampMode::clamp;
+  const bool clamp = op_.clamp == ClampMode::clamp;
   const bool in_bytes = !op_.formatted;
   const unsigned n = op_.bytes;
   const bool layered = is_layered(op_.geometry);
@@ -53,7 +47,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   const Value width = r_.row_bytes(op_.geometry);
   // .b forms count bytes: the last start is W - n, so the number of starts is W - n + 1, or none.
   // sured.p counts units of n bytes and sust.p texels: floor(W / n) and width starts.
-  const Value limit = r_.cached(k_limit + key, [&](ir::Builder& b) {
+  const Value limit = r_.cached(k_limit + key, [&](Builder& b) {
     Value starts;
     if (in_bytes && r_.checked()) {
       starts = b.op2(Op::sub, width, b.i32(n - 1));
@@ -71,7 +65,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
 
   if (clamp) {
     // A row shorter than the access: the load gives 0 and the store is dropped.
-    const Value last = r_.cached(k_last + key, [&](ir::Builder& b) {
+    const Value last = r_.cached(k_last + key, [&](Builder& b) {
       if (in_bytes && n > 1 && r_.checked()) {
         const Value units = b.op2(Op::lshr, width, b.i32(log2_of(n)));
         return b.op2(Op::shl, b.op2(Op::sub, units, b.i32(1)), b.i32(log2_of(n)));
@@ -82,18 +76,17 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
       return r_.checked() ? start : b.select(fits, start, b.i32(0));
     });
     if (!r_.checked())
-      at.ok =
-          r_.cached(k_fits + key, [&](ir::Builder& b) { return b.cmp(Op::ne, limit, b.i32(0)); });
+      at.ok = r_.cached(k_fits + key, [&](Builder& b) { return b.cmp(Op::ne, limit, b.i32(0)); });
     const auto clamp_to = [&](Value v, Value top) {
       return b_.op2(Op::smin, b_.op2(Op::smax, v, i32(0)), top);
     };
     at.x = clamp_to(x, last);
     if (y)
-      at.y = clamp_to(y, r_.cached(k_rows_last, [&](ir::Builder& b) {
+      at.y = clamp_to(y, r_.cached(k_rows_last, [&](Builder& b) {
         return b.op2(Op::sub, r_.word(abi::s_rows), b.i32(1));
       }));
     if (z)
-      at.z = clamp_to(z, r_.cached(k_slices_last, [&](ir::Builder& b) {
+      at.z = clamp_to(z, r_.cached(k_slices_last, [&](Builder& b) {
         return b.op2(Op::sub, r_.word(abi::s_slices), b.i32(1));
       }));
   } else {
@@ -119,8 +112,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   if (in_bytes && n > 1) {
     misaligned = b_.cmp(Op::ne, b_.op2(Op::and_, x, i32(n - 1)), i32(0));
   }
-  const auto kind_value = [&](abi::TrapKind kind) { return i32(ir::trap_code(site_, kind)); };
-  if (op_.clamp == ir::ClampMode::trap) {
+  const auto kind_value = [&](abi::TrapKind kind) { return i32(trap_code(site_, kind)); };
+  if (op_.clamp == ClampMode::trap) {
     at.fault = not1(at.ok);
     at.kind = kind_value(abi::TrapKind::out_of_bounds);
   }
@@ -148,7 +141,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
 /// i1: the surface is there for instructions of the geometry; 0 where the host has made sure.
 Value SurfaceAccess::found() {
   if (r_.checked()) return 0;
-  return r_.cached(k_found + static_cast<std::uint32_t>(op_.geometry), [&](ir::Builder& b) {
+  return r_.cached(k_found + static_cast<std::uint32_t>(op_.geometry), [&](Builder& b) {
     Value bytes = r_.row_bytes(op_.geometry);
     // Handles of unbound variables are static.
     if (r_.is_static()) {
@@ -210,7 +203,7 @@ Value SurfaceAccess::load_address(const Located& at) {
 
 Value SurfaceAccess::discard_offset() {
   // The 64 bytes of padding behind the last row.
-  return r_.cached(k_discard, [&](ir::Builder& b) {
+  return r_.cached(k_discard, [&](Builder& b) {
     const Value end = b.op2(Op::mul, r_.word(abi::s_slices), r_.word(abi::s_slice_pitch_lo));
     return r_.dead() ? b.select(r_.dead(), b.i32(0), end) : end;
   });
@@ -221,7 +214,7 @@ Value SurfaceAccess::store_address(const Located& at, Value ok) {
     const Value offset = offset32(at);
     return ok ? b_.select(ok, offset, discard_offset()) : offset;
   }
-  const Value base = r_.cached(k_base, [&](ir::Builder& b) {
+  const Value base = r_.cached(k_base, [&](Builder& b) {
     return b.inst(Op::pack, Type::i64, {r_.word(abi::s_base_lo), r_.word(abi::s_base_hi)});
   });
   Value address;
@@ -238,15 +231,15 @@ Value SurfaceAccess::store_address(const Located& at, Value ok) {
     address = b_.op2(Op::add, base, wide(offset32(at)));
   }
   if (!ok) return address;
-  const ir::MemAttr push{.space = Space::push, .bytes = 8, .readonly = true};
-  const Value discard = r_.cached(k_discard + 100, [&](ir::Builder& b) {
+  const MemAttr push{.space = Space::push, .bytes = 8, .readonly = true};
+  const Value discard = r_.cached(k_discard + 100, [&](Builder& b) {
     return b.load(Type::i64, b.i32(abi::Push::discard * 4), push);
   });
   return b_.select(ok, address, discard);
 }
 
-ir::MemAttr SurfaceAccess::memory(unsigned bytes) const {
-  ir::MemAttr mem;
+MemAttr SurfaceAccess::memory(unsigned bytes) const {
+  MemAttr mem;
   mem.bytes = static_cast<std::uint8_t>(bytes);
   mem.space = r_.spec().backing == Backing::buffer ? Space::slot : Space::global;
   mem.slot = static_cast<std::uint16_t>(r_.slot());
@@ -376,7 +369,7 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
   const bool guarded = by_record || !r_.redirect_stores() ||
                        (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
-  const auto reduce = [&](Value when, ir::AtomicOp op, Value result) {
+  const auto reduce = [&](Value when, AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);
     if (guarded) {
       const Value place = store_address(at, 0);
@@ -399,9 +392,9 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   if (!op_.signed_by_format) return reduce(ok, op_.reduce, value);
   // sured.p min and max: signed on formats with signed channels but those of floats, unsigned on
   // every other.
-  const bool is_min = op_.reduce == ir::AtomicOp::umin || op_.reduce == ir::AtomicOp::smin;
-  const ir::AtomicOp as_signed = is_min ? ir::AtomicOp::smin : ir::AtomicOp::smax;
-  const ir::AtomicOp as_unsigned = is_min ? ir::AtomicOp::umin : ir::AtomicOp::umax;
+  const bool is_min = op_.reduce == AtomicOp::umin || op_.reduce == AtomicOp::smin;
+  const AtomicOp as_signed = is_min ? AtomicOp::smin : AtomicOp::smax;
+  const AtomicOp as_unsigned = is_min ? AtomicOp::umin : AtomicOp::umax;
   using enum abi::SurfaceFormat;
   std::uint32_t signed_formats = 0;
   for (const abi::SurfaceFormat f : {s8, s16, s32, snorm8, snorm16})

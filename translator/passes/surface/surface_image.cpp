@@ -5,11 +5,6 @@
 
 namespace ptx2spv::passes {
 
-using ir::Geometry;
-using ir::Op;
-using ir::Type;
-using ir::Value;
-
 unsigned SurfaceAccess::image_texel_bytes() const {
   return texel_bytes(r_.spec().format, r_.spec().channels);
 }
@@ -120,11 +115,11 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
       const Value keep = b_.inst(Op::not_, Type::i32, {b_.op2(Op::shl, i32(bits), shift)});
       const Value cleared = b_.inst(Op::image_atomic, Type::i32, {coords, keep});
       attribute(cleared);
-      b_.last(cleared).mem.atomic = ir::AtomicOp::and_;
+      b_.last(cleared).mem.atomic = AtomicOp::and_;
       const Value put = b_.op2(Op::shl, b_.op2(Op::and_, words[0], i32(bits)), shift);
       const Value placed = b_.inst(Op::image_atomic, Type::i32, {coords, put});
       attribute(placed);
-      b_.last(placed).mem.atomic = ir::AtomicOp::or_;
+      b_.last(placed).mem.atomic = AtomicOp::or_;
       return;
     }
     for (unsigned i = 0; i < bytes / t; ++i) {
@@ -145,7 +140,7 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
   });
 }
 
-void SurfaceAccess::image_reduce(const Located& at, Value ok, ir::AtomicOp op, Value data) {
+void SurfaceAccess::image_reduce(const Located& at, Value ok, AtomicOp op, Value data) {
   rw_.when(ok, [&] {
     const Value texel_x = b_.op2(Op::lshr, at.x, i32(log2_of(image_texel_bytes())));
     const Value done = b_.inst(Op::image_atomic, op_.bytes == 8 ? Type::i64 : Type::i32,

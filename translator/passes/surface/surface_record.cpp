@@ -2,27 +2,22 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
-HandleTracer::HandleTracer(const ir::Function& function)
+HandleTracer::HandleTracer(const Function& function)
     : f_(function),
       sets_(function.vars.size()),
       handles_(function.vars.size()),
       words_(function.vars.size()) {
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value value : block.insts) {
-      const ir::Inst& inst = function.insts[value];
+      const Inst& inst = function.insts[value];
       if (inst.op == Op::set_var) sets_[inst.imm].push_back(function.arg(value, 0));
     }
 }
 
 namespace {
 /// A parameter's address as lowering writes it, before anything is folded.
-std::optional<std::uint32_t> known_offset(const ir::Function& f, Value address) {
-  const ir::Inst& inst = f.insts[address];
+std::optional<std::uint32_t> known_offset(const Function& f, Value address) {
+  const Inst& inst = f.insts[address];
   if (inst.op == Op::constant) return static_cast<std::uint32_t>(inst.imm);
   if (inst.op == Op::trunc) return known_offset(f, f.arg(address, 0));
   if (inst.op != Op::add) return std::nullopt;
@@ -55,7 +50,7 @@ HandleTracer::Source HandleTracer::trace_variable(std::uint32_t variable, bool w
 HandleTracer::Source HandleTracer::trace(Value value, bool word, int depth) const {
   using enum Source::State;
   constexpr int kMostCopies = 200;
-  const ir::Inst& inst = f_.insts[value];
+  const Inst& inst = f_.insts[value];
   const auto at = [](std::optional<std::uint32_t> offset) {
     return offset ? Source{known, *offset} : Source{unknown, 0};
   };
@@ -86,12 +81,12 @@ std::optional<std::uint32_t> HandleTracer::parameter_offset(Value handle) const 
 }
 
 namespace {
-Value load_word(ir::Builder& b, Value address, Space space) {
+Value load_word(Builder& b, Value address, Space space) {
   return b.load(Type::i32, address, {.space = space, .bytes = 4, .readonly = true});
 }
 
 /// What docs/reference/abi.md promises of a record's words.
-void note_bits(ir::MemAttr& mem, abi::SurfaceWord which) {
+void note_bits(MemAttr& mem, abi::SurfaceWord which) {
   if (which == abi::s_row_pitch || which == abi::s_slice_pitch_lo || which == abi::s_layer_pitch_lo)
     mem.low_zeros = 4;
   if (which == abi::s_row_bytes || which == abi::s_rows || which == abi::s_slices ||
@@ -120,7 +115,7 @@ SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t
       slot_(slot),
       copy_(records + slot * abi::kSurfaceWords * 4) {
   spec_ = bound_slot(shared.options, slot);
-  ir::Builder& b = shared.prologue;
+  Builder& b = shared.prologue;
   handle_lo_ = load_word(b, b.i32(offset), Space::param);
   if (!shared.options.assume_live_handles)
     check_generation(load_word(b, b.i32(offset + 4), Space::param));
@@ -128,12 +123,12 @@ SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t
 
 SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), static_(false) {
   spec_.backing = Backing::address;
-  ir::Builder& b = shared.body;
+  Builder& b = shared.body;
   look_up(b.inst(Op::trunc, Type::i32, {handle}), b.inst(Op::high, Type::i32, {handle}));
 }
 
 void SurfaceRecord::look_up(Value lo, Value hi) {
-  ir::Builder& b = builder();
+  Builder& b = builder();
   handle_lo_ = lo;
   handle_hi_ = hi;
   // Record 0 is never a surface, so an index of 0 or past the table falls to it and finds no
@@ -144,20 +139,20 @@ void SurfaceRecord::look_up(Value lo, Value hi) {
   check_generation(hi);
 }
 
-void SurfaceRecord::note_handle(ir::Builder& b, const ir::TrapState& trap, Value take) const {
+void SurfaceRecord::note_handle(Builder& b, const TrapState& trap, Value take) const {
   b.set(trap.handle, b.select(take, handle_lo_, b.get(trap.handle)));
   if (handle_hi_) b.set(trap.handle_hi, b.select(take, handle_hi_, b.get(trap.handle_hi)));
 }
 
 void SurfaceRecord::check_generation(Value hi) {
-  ir::Builder& b = builder();
+  Builder& b = builder();
   const Value same = b.cmp(Op::eq, word(abi::s_generation), hi);
   const Value live = b.op2(Op::and_, same, b.cmp(Op::ne, hi, b.i32(0)));
   dead_ = b.inst(Op::xor_, Type::i1, {live, b.i1(true)});
 }
 
 Value SurfaceRecord::word(abi::SurfaceWord which) {
-  return cached(static_cast<std::uint32_t>(which), [&](ir::Builder& b) {
+  return cached(static_cast<std::uint32_t>(which), [&](Builder& b) {
     const std::uint32_t at = static_cast<std::uint32_t>(which) * 4;
     const Value loaded = static_ ? load_word(b, b.i32(copy_ + at), Space::param)
                                  : load_word(b, b.op2(Op::add, base_, b.i32(at)), Space::table);
@@ -166,19 +161,19 @@ Value SurfaceRecord::word(abi::SurfaceWord which) {
   });
 }
 
-Value SurfaceRecord::row_bytes(ir::Geometry geometry) {
+Value SurfaceRecord::row_bytes(Geometry geometry) {
   if (checked()) return word(abi::s_row_bytes);
   switch (geometry) {
-    case ir::Geometry::d1:
-    case ir::Geometry::a1d: return word(abi::s_row_bytes_1d);
-    case ir::Geometry::d2:
-    case ir::Geometry::a2d: return word(abi::s_row_bytes_2d);
-    case ir::Geometry::d3: break;
+    case Geometry::d1:
+    case Geometry::a1d: return word(abi::s_row_bytes_1d);
+    case Geometry::d2:
+    case Geometry::a2d: return word(abi::s_row_bytes_2d);
+    case Geometry::d3: break;
   }
   return word(abi::s_row_bytes_3d);
 }
 
-Value SurfaceRecord::slice_pitch(ir::Geometry geometry, bool high) {
+Value SurfaceRecord::slice_pitch(Geometry geometry, bool high) {
   if (is_layered(geometry) && !checked())
     return word(high ? abi::s_layer_pitch_hi : abi::s_layer_pitch_lo);
   return word(high ? abi::s_slice_pitch_hi : abi::s_slice_pitch_lo);

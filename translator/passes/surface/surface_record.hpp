@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/ir.hpp"
 #include "translator/ir/trap_state.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -19,9 +19,9 @@ namespace ptx2spv::passes {
 /// for all questions together.
 class HandleTracer {
  public:
-  explicit HandleTracer(const ir::Function& function);
+  explicit HandleTracer(const Function& function);
   /// Byte offset in the parameter buffer of the u64 that `handle` is, if that is known.
-  std::optional<std::uint32_t> parameter_offset(ir::Value handle) const;
+  std::optional<std::uint32_t> parameter_offset(Value handle) const;
 
  private:
   /// Of a handle or one of its words. By variable, `fresh` is one that was not asked for yet.
@@ -29,11 +29,11 @@ class HandleTracer {
     enum class State : std::uint8_t { fresh, known, unknown } state = State::fresh;
     std::uint32_t offset = 0;
   };
-  Source trace(ir::Value value, bool word, int depth) const;
+  Source trace(Value value, bool word, int depth) const;
   Source trace_variable(std::uint32_t variable, bool word, int depth) const;
 
-  const ir::Function& f_;
-  std::vector<std::vector<ir::Value>> sets_;     ///< by variable: what set_var gives it
+  const Function& f_;
+  std::vector<std::vector<Value>> sets_;         ///< by variable: what set_var gives it
   mutable std::vector<Source> handles_, words_;  ///< by variable
 };
 
@@ -45,9 +45,9 @@ SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot);
 class SurfaceRecord {
  public:
   struct Shared {  ///< of one function
-    ir::Function& function;
-    ir::Builder prologue;  ///< appends to a block that will run first
-    ir::Builder& body;
+    Function& function;
+    Builder prologue;  ///< appends to a block that will run first
+    Builder& body;
     const TranslateOptions& options;
     bool redirect_stores;  ///< a suppressed store goes to bytes that nothing reads, else a branch
                            ///< skips it
@@ -57,15 +57,15 @@ class SurfaceRecord {
   SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records,
                 bool texels64);
   /// A handle looked up where the body's builder stands.
-  SurfaceRecord(Shared& shared, ir::Value handle);
+  SurfaceRecord(Shared& shared, Value handle);
 
-  ir::Value word(abi::SurfaceWord which);
+  Value word(abi::SurfaceWord which);
   /// s_row_bytes and a word of s_slice_pitch as instructions of a geometry find them: an array of
   /// another kind has no bytes to them.
-  ir::Value row_bytes(ir::Geometry geometry);
-  ir::Value slice_pitch(ir::Geometry geometry, bool high);
+  Value row_bytes(Geometry geometry);
+  Value slice_pitch(Geometry geometry, bool high);
   /// i1: the handle names no live surface; 0 where the host has made sure.
-  ir::Value dead() const { return dead_; }
+  Value dead() const { return dead_; }
   bool is_static() const { return static_; }
   /// The host has made sure that the handle is live, that a row holds every access of the slot, and
   /// that these are of the array's geometry.
@@ -78,26 +78,26 @@ class SurfaceRecord {
   const SlotSpec& spec() const { return spec_; }
   bool texels64() const { return texels64_; }
   /// Puts the handle into the trap's state where `take` holds.
-  void note_handle(ir::Builder& b, const ir::TrapState& trap, ir::Value take) const;
-  ir::Builder& builder() { return static_ ? shared_.prologue : shared_.body; }
+  void note_handle(Builder& b, const TrapState& trap, Value take) const;
+  Builder& builder() { return static_ ? shared_.prologue : shared_.body; }
   /// A value made once for a static record: `make` appends to builder().
   template <typename Make>
-  ir::Value cached(std::uint32_t key, Make&& make) {
+  Value cached(std::uint32_t key, Make&& make) {
     if (const auto it = cache_.find(key); it != cache_.end()) return it->second;
     return cache_[key] = make(builder());
   }
 
  private:
-  void look_up(ir::Value lo, ir::Value hi);
-  void check_generation(ir::Value hi);
+  void look_up(Value lo, Value hi);
+  void check_generation(Value hi);
   Shared& shared_;
   bool static_, texels64_ = false;
   std::uint32_t slot_ = 0,
                 copy_ = 0;  ///< copy_: offset of the record's copy in the parameter buffer
   SlotSpec spec_;
-  ir::Value dead_ = 0, base_ = 0, handle_lo_ = 0;
-  ir::Value handle_hi_ = 0;  ///< 0 of a static record: the launch knows it
-  std::map<std::uint32_t, ir::Value> cache_;
+  Value dead_ = 0, base_ = 0, handle_lo_ = 0;
+  Value handle_hi_ = 0;  ///< 0 of a static record: the launch knows it
+  std::map<std::uint32_t, Value> cache_;
 };
 
 }  // namespace ptx2spv::passes

@@ -16,12 +16,6 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Term;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 constexpr std::uint32_t kUnknown = 0xffffffffu;
@@ -55,7 +49,7 @@ bool synchronises(Op op) { return is_barrier(op) || is_within(op, Op::warp_shfl,
 
 class Expansion {
  public:
-  Expansion(ir::Function& f, ir::Module& module, const EntryInfo& entry,
+  Expansion(Function& f, Module& module, const EntryInfo& entry,
             const std::vector<TextureSpec>& specs, const TableSpecs& table,
             const ReadOptions& options)
       : f_(f),
@@ -148,7 +142,7 @@ class Expansion {
       alike.second.push_back(record == kUnknown ? TextureSpec{} : spec(record));
     for (const auto& [known, cost] : costs_)
       if (known == alike) return cost;
-    ir::Function alone = sample(kind);
+    Function alone = sample(kind);
     fix_texture_records(alone, entry_, specs_);
     lower_texel_loads(alone, module_);
     costs_.emplace_back(std::move(alike), options_.measure(alone));
@@ -156,18 +150,18 @@ class Expansion {
   }
 
   /// A function with nothing but such a read, of operands that nobody knows.
-  ir::Function sample(const Kind& kind) const {
-    const ir::Function& routine = module_.routines[kind.routine];
-    ir::Function alone;
-    ir::Builder b(alone);
+  Function sample(const Kind& kind) const {
+    const Function& routine = module_.routines[kind.routine];
+    Function alone;
+    Builder b(alone);
     b.at(b.new_block());
     std::vector<Value> operands;
     for (std::uint32_t i = 0; i < routine.param_vars.size(); ++i) {
       const bool record = i < kind.records.size() && kind.records[i] != kUnknown;
       const std::uint32_t offset = record ? kind.records[i] : i * 4;
-      const ir::MemAttr from{.space = record ? ir::Space::param : ir::Space::local,
-                             .bytes = static_cast<std::uint8_t>(record ? 8 : 4),
-                             .readonly = record};
+      const MemAttr from{.space = record ? Space::param : Space::local,
+                         .bytes = static_cast<std::uint8_t>(record ? 8 : 4),
+                         .readonly = record};
       const Value loaded = b.load(record ? Type::i64 : Type::i32, b.i32(offset), from);
       operands.push_back(
           record ? record_place(b, b.inst(Op::trunc, Type::i32, {loaded}), b.i1(true)) : loaded);
@@ -175,7 +169,7 @@ class Expansion {
     alone.local_bytes = 256;
     std::vector<std::uint32_t> vars;
     const Value result = copy_in(alone, b, routine, operands, vars);
-    b.store(b.i32(0), result, {.space = ir::Space::local, .bytes = 16});
+    b.store(b.i32(0), result, {.space = Space::local, .bytes = 16});
     b.exit();
     alone.compute_preds();
     return alone;
@@ -183,7 +177,7 @@ class Expansion {
 
   /// By site: where its read stands among loops and barriers. Reads that share lie in one loop and
   /// have no barrier on a way from one to another, so that no barrier comes into a loop.
-  std::vector<std::pair<BlockId, std::uint32_t>> places(const ir::Loops& loops) const {
+  std::vector<std::pair<BlockId, std::uint32_t>> places(const Loops& loops) const {
     std::vector<std::uint32_t> passed(f_.blocks.size(), 0), inside(f_.blocks.size(), 0);
     bool any = false;
     for (BlockId b = 0; b < f_.blocks.size(); ++b) {
@@ -192,7 +186,7 @@ class Expansion {
       any = any || inside[b] != 0;
     }
     if (any) {
-      const std::vector<BlockId> order = ir::reverse_postorder(f_, false);
+      const std::vector<BlockId> order = reverse_postorder(f_, false);
       std::vector<std::uint32_t> at(f_.blocks.size(), 0);
       for (std::uint32_t i = 0; i < order.size(); ++i) at[order[i]] = i;
       for (const BlockId b : order) {
@@ -222,7 +216,7 @@ class Expansion {
     std::uint64_t total = sum_of_costs();
     if (total <= options_.budget) return;
     f_.compute_preds();
-    const ir::Loops loops(f_);
+    const Loops loops(f_);
     const auto place = places(loops);
     const std::uint64_t much = kFarPast * options_.budget;
     const bool far_past = total > much;
@@ -284,16 +278,14 @@ class Expansion {
   }
 
   /// `across`: reads of different loops share too.
-  void form_groups(const ir::Loops& loops,
-                   const std::vector<std::pair<BlockId, std::uint32_t>>& place, bool far_past,
-                   bool across) {
+  void form_groups(const Loops& loops, const std::vector<std::pair<BlockId, std::uint32_t>>& place,
+                   bool far_past, bool across) {
     std::map<std::tuple<Kind, BlockId, std::uint32_t>, Group> found;
     for (std::uint32_t s = 0; s < sites_.size(); ++s) {
       if (sampled(sites_[s])) continue;
       const std::uint32_t depth = loops.depth[sites_[s].block];
       if (depth && options_.few_iterations && !far_past) continue;
-      Group& group =
-          found[{sites_[s].kind, across ? ir::kNoBlock : place[s].first, place[s].second}];
+      Group& group = found[{sites_[s].kind, across ? kNoBlock : place[s].first, place[s].second}];
       group.sites.push_back(s);
       group.depth = std::max(group.depth, depth);
       if (group.cost == 0) group.cost = cost(sites_[s].kind);
@@ -307,7 +299,7 @@ class Expansion {
 
   /// Copies `routine` to where `b` stands, which goes on behind it; the routine's own variables
   /// become `vars` of `f`, made at the first copy. Result: the read's.
-  static Value copy_in(ir::Function& f, ir::Builder& b, const ir::Function& routine,
+  static Value copy_in(Function& f, Builder& b, const Function& routine,
                        const std::vector<Value>& operands, std::vector<std::uint32_t>& vars) {
     constexpr std::uint32_t kNone = kUnknown - 1;
     if (vars.empty()) {
@@ -333,17 +325,16 @@ class Expansion {
     };
     // The parameters are read first, at the start.
     for (const Value v : routine.blocks[0].insts)
-      if (const ir::Inst& inst = routine.insts[v];
-          inst.op == Op::get_var && vars[inst.imm] == kUnknown)
+      if (const Inst& inst = routine.insts[v]; inst.op == Op::get_var && vars[inst.imm] == kUnknown)
         values[v] = operands[operand_of[inst.imm]];
     std::vector<BlockId> blocks{b.block()};
     for (std::size_t i = 1; i < routine.blocks.size(); ++i) blocks.push_back(b.new_block());
     const BlockId rest = routine.blocks.size() > 1 ? b.new_block() : b.block();
     Value result = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const ir::Block& source = routine.blocks[i];
+      const Block& source = routine.blocks[i];
       for (const Value v : source.insts) {
-        ir::Inst inst = routine.insts[v];
+        Inst inst = routine.insts[v];
         if (inst.op == Op::get_var && vars[inst.imm] == kUnknown) continue;
         if (inst.op == Op::set_var && vars[inst.imm] == kUnknown) {
           result = value(routine.arg(v, 0));
@@ -361,7 +352,7 @@ class Expansion {
         f.blocks[blocks[i]].insts.push_back(copy);
       }
       if (routine.blocks.size() == 1) break;
-      ir::Block& block = f.blocks[blocks[i]];
+      Block& block = f.blocks[blocks[i]];
       block.loc = b.loc();
       if (source.term == Term::ret) {
         block.term = Term::br;
@@ -400,7 +391,7 @@ class Expansion {
       body.vars.push_back(is_known ? kUnknown : new_var(Type::i32, "texture.operand"));
       operands.push_back(is_known ? args[i] : b_.get(body.vars.back()));
     }
-    const ir::Function& routine = module_.routines[first.kind.routine];
+    const Function& routine = module_.routines[first.kind.routine];
     const Value result = copy_in(f_, b_, routine, operands, routine_vars_[first.kind.routine]);
     b_.set(body.result, result);
     body.end = b_.block();
@@ -411,7 +402,7 @@ class Expansion {
     for (const Body& body : bodies_) {
       b_.at(body.end);
       const Value number = b_.get(body.number);
-      ir::Block& block = f_.blocks[body.end];
+      Block& block = f_.blocks[body.end];
       block.term = Term::switch_;
       block.cond = number;
       block.succs = body.behind;
@@ -440,7 +431,7 @@ class Expansion {
                      : site.slot != kUnknown ? sampled_slot(site, args)
                                              : shader_read(site, args);
     }
-    ir::Block& last = f_.blocks[b_.block()];
+    Block& last = f_.blocks[b_.block()];
     last.term = term;
     last.cond = cond;
     last.succs = succs;
@@ -457,7 +448,7 @@ class Expansion {
 
   /// By the array of textures with such texels.
   Value sampled_element(const Site& site, const std::vector<Value>& args, TextureTexel texel) {
-    const ir::TextureOp& op = module_.texture_ops[site.kind.routine];
+    const TextureOp& op = module_.texture_ops[site.kind.routine];
     SampledTexture texture;
     texture.binding = static_cast<std::uint32_t>(entry_.textures.slots.size()) +
                       static_cast<std::uint32_t>(op.use.geometry) * kTexelKinds +
@@ -482,7 +473,7 @@ class Expansion {
     const std::uint32_t result = new_var(Type::v4, "texture.either");
     const Value at = b_.op2(Op::add, args[0], b_.i32(abi::x_sampled * 4));
     const Value word =
-        b_.load(Type::i32, at, {.space = ir::Space::textures, .bytes = 4, .readonly = true});
+        b_.load(Type::i32, at, {.space = Space::textures, .bytes = 4, .readonly = true});
     const Value bits =
         b_.op2(Op::and_, word, b_.i32(bound | abi::sampled_uint | abi::sampled_sint));
     const BlockId rest = b_.new_block();
@@ -526,13 +517,13 @@ class Expansion {
       if (const auto it = replaced_.find(v); it != replaced_.end()) v = it->second;
   }
 
-  ir::Function& f_;
-  ir::Module& module_;
+  Function& f_;
+  Module& module_;
   const EntryInfo& entry_;
   const std::vector<TextureSpec>& specs_;
   const TableSpecs& table_;
   const ReadOptions& options_;
-  ir::Builder b_;
+  Builder b_;
   std::vector<Site> sites_;
   std::vector<Group> groups_;
   std::vector<Body> bodies_;
@@ -544,7 +535,7 @@ class Expansion {
 
 }  // namespace
 
-void expand_texture_reads(ir::Function& function, ir::Module& module, const EntryInfo& entry,
+void expand_texture_reads(Function& function, Module& module, const EntryInfo& entry,
                           const std::vector<TextureSpec>& specs, const TableSpecs& table,
                           const ReadOptions& options) {
   Expansion(function, module, entry, specs, table, options).run();

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -17,14 +17,14 @@ struct ReadOptions {
   /// The driver limits iterations, and a shared read takes one, so reads in loops get copies.
   bool few_iterations = false;
   /// Instructions of a function as it stands, library routines copied in.
-  std::function<std::uint64_t(const ir::Function&)> count;
+  std::function<std::uint64_t(const Function&)> count;
   /// The same of one that ends in an exit once it is simplified. The function may be taken apart.
-  std::function<std::uint64_t(ir::Function&)> measure;
+  std::function<std::uint64_t(Function&)> measure;
 };
 
 /// Needs variables and no calls; find_texture_slots has been here. No Op::texture_read remains, and
 /// fix_texture_records is done.
-void expand_texture_reads(ir::Function& function, ir::Module& module, const EntryInfo& entry,
+void expand_texture_reads(Function& function, Module& module, const EntryInfo& entry,
                           const std::vector<TextureSpec>& specs, const TableSpecs& table,
                           const ReadOptions& options);
 

@@ -8,20 +8,16 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 class SampledRead {
  public:
-  SampledRead(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
-              std::span<const Value> args, const SampledTexture& texture)
+  SampledRead(Builder& builder, Module& module, const TextureOp& op, std::span<const Value> args,
+              const SampledTexture& texture)
       : b_(builder), module_(module), op_(op), args_(args), at_(texture) {}
 
   Value read() {
-    ir::TextureSample sample;
+    TextureSample sample;
     sample.view = op_.use.geometry;
     sample.component = op_.component;
     sample.texel = texel();
@@ -39,7 +35,7 @@ class SampledRead {
   }
 
  private:
-  using Texel = ir::TextureSample::Texel;
+  using Texel = TextureSample::Texel;
 
   Value i32(std::uint32_t value) { return b_.i32(value); }
   Value argument(std::int8_t index) {
@@ -51,10 +47,9 @@ class SampledRead {
   Value word(std::uint32_t which) {
     const Value at =
         at_.indexed ? b_.op2(Op::add, args_[0], i32(which * 4)) : i32(at_.record + which * 4);
-    return b_.load(Type::i32, at,
-                   {.space = at_.indexed ? ir::Space::textures : ir::Space::param,
-                    .bytes = 4,
-                    .readonly = true});
+    return b_.load(
+        Type::i32, at,
+        {.space = at_.indexed ? Space::textures : Space::param, .bytes = 4, .readonly = true});
   }
   Value part(Value vector, unsigned index) {
     return b_.inst(Op::extract, Type::i32, {vector}, index);
@@ -88,7 +83,7 @@ class SampledRead {
     return at_.spec.biased ? library("tex_unbiased", Type::i32, {word(abi::x_lod_bias)}) : i32(0);
   }
 
-  std::vector<Value> place(ir::TextureSample& sample) {
+  std::vector<Value> place(TextureSample& sample) {
     const TextureGeometry geometry = op_.use.geometry;
     const bool cube = geometry == TextureGeometry::cube || geometry == TextureGeometry::acube;
     const bool layered = geometry == TextureGeometry::a1d || geometry == TextureGeometry::a2d ||
@@ -133,7 +128,7 @@ class SampledRead {
       b_.set(vars[k], c[k]);
     }
     const Value ordinary = library("tex_cube_ordinary", Type::i32, {c[0], c[1], c[2]});
-    const ir::BlockId replace = b_.new_block(), rest = b_.new_block();
+    const BlockId replace = b_.new_block(), rest = b_.new_block();
     b_.cond_br(b_.cmp(Op::ne, ordinary, i32(0)), rest, replace);
     b_.at(replace);
     const Value way = library("tex_cube_direction", Type::v4, {c[0], c[1], c[2]});
@@ -168,7 +163,7 @@ class SampledRead {
       const unsigned channel = gathers() ? op_.component : i;
       values[i] = channel < at_.spec.channels ? part(read, i) : i32(0);
     }
-    using Result = ir::TextureOp::Result;
+    using Result = TextureOp::Result;
     if (op_.result != Result::words)
       for (Value& value : values) value = library("tex_half", Type::i32, {value});
     if (op_.result == Result::half_pairs) {
@@ -180,16 +175,16 @@ class SampledRead {
     return b_.inst(Op::compose, Type::v4, {values[0], values[1], values[2], values[3]});
   }
 
-  ir::Builder& b_;
-  ir::Module& module_;
-  const ir::TextureOp& op_;
+  Builder& b_;
+  Module& module_;
+  const TextureOp& op_;
   std::span<const Value> args_;
   const SampledTexture& at_;
 };
 
 }  // namespace
 
-Value sampled_read(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
+Value sampled_read(Builder& builder, Module& module, const TextureOp& op,
                    std::span<const Value> args, const SampledTexture& texture) {
   return SampledRead(builder, module, op, args, texture).read();
 }

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -20,7 +20,7 @@ struct SampledTexture {
 };
 
 /// Appends the read; `args` are the routine's. Result: v4.
-ir::Value sampled_read(ir::Builder& builder, ir::Module& module, const ir::TextureOp& op,
-                       std::span<const ir::Value> args, const SampledTexture& texture);
+Value sampled_read(Builder& builder, Module& module, const TextureOp& op,
+                   std::span<const Value> args, const SampledTexture& texture);
 
 }  // namespace ptx2spv::passes

@@ -5,15 +5,10 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// A load of `bytes` at the offset, rounded down to a multiple of them.
-Value load(ir::Builder& b, Type type, Value base, Value offset, std::uint8_t bytes) {
+Value load(Builder& b, Type type, Value base, Value offset, std::uint8_t bytes) {
   const Value kept = b.op2(Op::and_, offset, b.i32(~(bytes - 1u)));
   const Value address = b.op2(Op::add, base, b.inst(Op::zext, Type::i64, {kept}));
   return b.load(type, address, {.space = Space::global, .bytes = bytes, .readonly = true});
@@ -21,14 +16,14 @@ Value load(ir::Builder& b, Type type, Value base, Value offset, std::uint8_t byt
 
 }  // namespace
 
-void lower_texel_loads(ir::Function& function, ir::Module& module) {
+void lower_texel_loads(Function& function, Module& module) {
   CfgRewriter rewriter(function);
-  ir::Builder& b = rewriter.builder();
+  Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     if (function.insts[value].op != Op::texel_load) return rewriter.keep(value);
     const Value base = function.arg(value, 0), offset = function.arg(value, 1),
                 size = function.arg(value, 2);
-    const ir::Inst bytes = function.insts[size];
+    const Inst bytes = function.insts[size];
     const auto words = [&](Value first, Value second) {
       const Value zero = b.i32(0);
       rewriter.replace(value, Op::compose, Type::v4, {first, second, zero, zero});

@@ -7,19 +7,15 @@
 
 namespace ptx2spv::passes {
 
-using ir::Op;
-using ir::Space;
-using ir::Value;
-
 namespace {
 
 constexpr std::uint32_t kRecordBytes = abi::kTextureWords * 4;
 
 /// The handle whose record `value` is the place of, as TextureLowering::open_record writes it.
-std::optional<Value> handle_of(const ir::Function& f, Value value) {
-  const ir::Inst& mul = f.insts[value];
+std::optional<Value> handle_of(const Function& f, Value value) {
+  const Inst& mul = f.insts[value];
   if (mul.op != Op::mul) return std::nullopt;
-  const ir::Inst& bytes = f.insts[f.arg(value, 1)];
+  const Inst& bytes = f.insts[f.arg(value, 1)];
   if (bytes.op != Op::constant || bytes.imm != kRecordBytes) return std::nullopt;
   const Value known = f.arg(value, 0);
   if (f.insts[known].op != Op::select) return std::nullopt;
@@ -35,12 +31,12 @@ struct RecordAddress {
   bool exact = false;  ///< the whole address
 };
 
-std::optional<RecordAddress> record_address(const ir::Function& f, Value address) {
+std::optional<RecordAddress> record_address(const Function& f, Value address) {
   RecordAddress found;
   found.exact = true;
   for (found.sum = address; f.insts[found.sum].op == Op::add; found.exact = false) {
     const Value first = f.arg(found.sum, 0);
-    const ir::Inst& second = f.insts[f.arg(found.sum, 1)];
+    const Inst& second = f.insts[f.arg(found.sum, 1)];
     if (const auto handle = handle_of(f, first); handle && second.op == Op::constant) {
       found.handle = *handle;
       found.offset = static_cast<std::uint32_t>(second.imm);
@@ -52,11 +48,11 @@ std::optional<RecordAddress> record_address(const ir::Function& f, Value address
 }
 
 template <class Each>
-void each_record_load(ir::Function& f, Each&& each) {
+void each_record_load(Function& f, Each&& each) {
   const HandleTracer tracer(f);
-  for (const ir::Block& block : f.blocks)
+  for (const Block& block : f.blocks)
     for (const Value value : block.insts) {
-      const ir::Inst& inst = f.insts[value];
+      const Inst& inst = f.insts[value];
       if (inst.op != Op::load || inst.mem.space != Space::textures) continue;
       const auto address = record_address(f, f.arg(value, 0));
       if (!address) continue;
@@ -65,13 +61,13 @@ void each_record_load(ir::Function& f, Each&& each) {
 }
 
 /// Whether a known handle passes the test of its kind that open_record makes.
-bool is_of_kind(const ir::Function& f, Value test, const TextureSpec& spec) {
+bool is_of_kind(const Function& f, Value test, const TextureSpec& spec) {
   if (f.insts[test].op != Op::eq) return true;  // either
   const bool sampler = f.insts[f.arg(test, 1)].imm & abi::kSamplerHandleBit;
   return sampler == (spec.channels == 0);
 }
 
-void become_constant(ir::Inst& inst, std::uint64_t value) {
+void become_constant(Inst& inst, std::uint64_t value) {
   inst.op = Op::constant;
   inst.count = 0;
   inst.mem = {};
@@ -99,33 +95,33 @@ void add_use(std::vector<TextureUse>& uses, const TextureUse& use) {
 
 }  // namespace
 
-Value record_place(ir::Builder& b, Value low, Value exists) {
+Value record_place(Builder& b, Value low, Value exists) {
   return b.op2(Op::mul, b.select(exists, low, b.i32(0)), b.i32(kRecordBytes));
 }
 
-Value record_index(ir::Builder& b, Value record) {
-  const ir::Function& f = b.function();
+Value record_index(Builder& b, Value record) {
+  const Function& f = b.function();
   // As open_record and record_place make it.
   if (f.insts[record].op == Op::mul) return f.arg(record, 0);
   return b.op2(Op::udiv, record, b.i32(kRecordBytes));
 }
 
-std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer, const ir::Function& f,
+std::optional<std::uint32_t> record_parameter(const HandleTracer& tracer, const Function& f,
                                               Value record) {
   const auto handle = handle_of(f, record);
   return handle ? tracer.parameter_offset(*handle) : std::nullopt;
 }
 
-void find_texture_slots(const ir::Function& function, const ir::Module& module, EntryInfo& entry) {
+void find_texture_slots(const Function& function, const Module& module, EntryInfo& entry) {
   auto& slots = entry.textures.slots;
-  each_record_load(const_cast<ir::Function&>(function),
+  each_record_load(const_cast<Function&>(function),
                    [&](Value, const RecordAddress&, std::uint32_t at) {
                      if (std::find(slots.begin(), slots.end(), at) == slots.end())
                        slots.push_back(at);
                    });
   entry.textures.records = (entry.param_buffer_bytes + 15) / 16 * 16;
   const HandleTracer tracer(function);
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value value : block.insts) {
       if (function.insts[value].op != Op::texture_read) continue;
       const TextureUse& use = module.texture_ops[function.insts[value].imm].use;
@@ -143,7 +139,7 @@ void find_texture_slots(const ir::Function& function, const ir::Module& module, 
   entry.textures.uses.resize(slots.size());
 }
 
-void fix_texture_records(ir::Function& function, const EntryInfo& entry,
+void fix_texture_records(Function& function, const EntryInfo& entry,
                          const std::vector<TextureSpec>& specs) {
   std::vector<const TextureSpec*> generation(function.insts.size());
   std::vector<std::pair<Value, std::uint64_t>> constants;
@@ -168,10 +164,10 @@ void fix_texture_records(ir::Function& function, const EntryInfo& entry,
   for (const auto& [value, number] : constants) become_constant(function.insts[value], number);
   for (const auto& [value, number] : copies) become_constant(function.insts[value], number);
   // The host has seen that the handle is live, and knows of which kind it is.
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value value : block.insts) {
-      ir::Inst& inst = function.insts[value];
-      if (inst.op != Op::and_ || inst.type != ir::Type::i1) continue;
+      Inst& inst = function.insts[value];
+      if (inst.op != Op::and_ || inst.type != Type::i1) continue;
       const Value equal = function.arg(value, 0);
       if (function.insts[equal].op != Op::eq) continue;
       const TextureSpec* spec = generation[function.arg(equal, 0)];

@@ -16,26 +16,19 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Term;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
 /// Adds the bounds. Blocks keep their numbers and predecessors as they were before the first one;
 /// `ends` says where a block's end has moved to.
 class Bounds {
  public:
-  Bounds(ir::Function& f, std::size_t& steps)
+  Bounds(Function& f, std::size_t& steps)
       : f_(f), steps_(steps), inside_(f.blocks.size(), 0), ends_(f.blocks.size()) {
     for (BlockId b = 0; b < ends_.size(); ++b) ends_[b] = b;
   }
 
   void add(const SpinLoop& loop, std::uint32_t iterations, std::uint32_t site) {
-    ir::Builder b(f_);
+    Builder b(f_);
     f_.vars.push_back({Type::i32, "waited"});
     const auto waited = static_cast<std::uint32_t>(f_.vars.size() - 1);
     ++stamp_;
@@ -50,8 +43,8 @@ class Bounds {
       b.set(waited, b.i32(0));
     }
     const BlockId rest = b.new_block(), trap = b.new_block();
-    ir::Block& head = f_.blocks[loop.header];
-    ir::Block& tail = f_.blocks[rest];
+    Block& head = f_.blocks[loop.header];
+    Block& tail = f_.blocks[rest];
     tail.insts = std::exchange(head.insts, {});
     tail.term = head.term;
     tail.cond = std::exchange(head.cond, 0);
@@ -68,12 +61,12 @@ class Bounds {
         b.op2(Op::or_, b.cmp(Op::ult, b.i32(iterations), now), b.cmp(Op::ne, trapped, b.i32(0))),
         trap, rest);
     b.at(trap);
-    b.inst(Op::thread_trap, Type::none, {}, ir::trap_code(site, abi::TrapKind::no_progress));
+    b.inst(Op::thread_trap, Type::none, {}, trap_code(site, abi::TrapKind::no_progress));
     f_.blocks[trap].term = Term::unreachable;
   }
 
  private:
-  ir::Function& f_;
+  Function& f_;
   std::size_t& steps_;
   std::vector<std::uint32_t> inside_;  ///< by block: the last loop that it was seen in
   std::vector<BlockId> ends_;
@@ -82,7 +75,7 @@ class Bounds {
 
 }  // namespace
 
-std::size_t bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint32_t iterations) {
+std::size_t bound_spin_loops(Function& function, EntryInfo& info, std::uint32_t iterations) {
   std::size_t steps = 0;
   std::vector<SpinLoop> loops = find_spin_loops(function, steps);
   // Outer loops first, so that a yield names the loop next to it.
@@ -105,7 +98,7 @@ std::size_t bound_spin_loops(ir::Function& function, EntryInfo& info, std::uint3
     info.trap_site_locs.push_back(loc);
     for (const BlockId b : loop.body)
       for (const Value v : function.blocks[b].insts)
-        if (ir::Inst& inst = function.insts[v]; inst.op == Op::yield)
+        if (Inst& inst = function.insts[v]; inst.op == Op::yield)
           inst.imm = (inst.imm & ((1u << kYieldSite) - 1)) | std::uint64_t{number} << kYieldSite;
     bounds.add(loop, iterations, number);
   }

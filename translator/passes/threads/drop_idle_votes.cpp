@@ -8,8 +8,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// By value of a function in SSA form: whether anything but votes depends on it.

@@ -9,22 +9,22 @@ namespace ptx2spv::passes {
 
 using Root = Provenance::Root;
 
-void find_waited_memory(ir::Function& function, EntryInfo& entry) {
+void find_waited_memory(Function& function, EntryInfo& entry) {
   std::size_t steps = 0;
   std::vector<bool> reads(function.insts.size(), false);
   for (const SpinLoop& loop : find_spin_loops(function, steps)) {
     if (!loop.waits_alone) continue;
-    for (const ir::BlockId b : loop.body)
-      for (const ir::Value v : function.blocks[b].insts) reads[v] = reads_others(function.insts[v]);
+    for (const BlockId b : loop.body)
+      for (const Value v : function.blocks[b].insts) reads[v] = reads_others(function.insts[v]);
   }
   const Provenance provenance(function);
   std::vector<Root> waited, written;
   bool writes_anywhere = false;
-  for (const ir::Block& block : function.blocks)
-    for (const ir::Value v : block.insts) {
-      const ir::Inst& inst = function.insts[v];
-      if (inst.mem.origin == ir::Origin::none || inst.mem.space != ir::Space::global) continue;
-      if (!reads[v] && inst.op == ir::Op::load) continue;
+  for (const Block& block : function.blocks)
+    for (const Value v : block.insts) {
+      const Inst& inst = function.insts[v];
+      if (inst.mem.origin == Origin::none || inst.mem.space != Space::global) continue;
+      if (!reads[v] && inst.op == Op::load) continue;
       const Root root = provenance.root(function.arg(v, 0));
       const bool known = root.kind != Root::Kind::unknown;
       if (known) (reads[v] ? waited : written).push_back(root);

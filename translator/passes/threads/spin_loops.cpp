@@ -7,13 +7,8 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Value;
-
-std::vector<bool> computed_from(const ir::Function& f,
-                                const std::function<bool(const ir::Inst& inst)>& source,
+std::vector<bool> computed_from(const Function& f,
+                                const std::function<bool(const Inst& inst)>& source,
                                 std::size_t& steps) {
   // Who reads a value, as a list threaded through all operands; who reads a variable.
   struct Use {
@@ -33,9 +28,9 @@ std::vector<bool> computed_from(const ir::Function& f,
     value[v] = true;
     work.push_back(v);
   };
-  for (const ir::Block& block : f.blocks)
+  for (const Block& block : f.blocks)
     for (const Value v : block.insts) {
-      const ir::Inst& inst = f.insts[v];
+      const Inst& inst = f.insts[v];
       ++steps;
       if (inst.op == Op::get_var) use(of_var[inst.imm], v);
       for (const Value operand : f.args(v)) use(of_value[operand], v);
@@ -48,7 +43,7 @@ std::vector<bool> computed_from(const ir::Function& f,
     const Value v = work.back();
     work.pop_back();
     mark_users(of_value[v]);
-    const ir::Inst& inst = f.insts[v];
+    const Inst& inst = f.insts[v];
     if (inst.op != Op::set_var || var[inst.imm]) continue;
     var[inst.imm] = true;
     mark_users(of_var[inst.imm]);
@@ -60,19 +55,19 @@ namespace {
 
 constexpr std::uint32_t kNoLoop = 0xffffffffu;
 
-bool is_clock(const ir::Inst& inst) { return inst.op == Op::clock; }
+bool is_clock(const Inst& inst) { return inst.op == Op::clock; }
 
 /// By block: whether it is in a loop that ends by what a clock says.
-std::vector<bool> in_clock_loops(ir::Function& function) {
+std::vector<bool> in_clock_loops(Function& function) {
   std::vector<bool> inside(function.blocks.size(), false);
   std::size_t steps = 0;
   const std::vector<bool> depends = computed_from(function, is_clock, steps);
   function.compute_preds();
-  for (const ir::NaturalLoop& loop : ir::natural_loops(function)) {
+  for (const NaturalLoop& loop : natural_loops(function)) {
     std::vector<bool> body(function.blocks.size(), false);
     for (const BlockId b : loop.body) body[b] = true;
     const bool ends = std::ranges::any_of(loop.body, [&](BlockId b) {
-      const ir::Block& block = function.blocks[b];
+      const Block& block = function.blocks[b];
       return block.cond && depends[block.cond] &&
              std::ranges::any_of(block.succs, [&](BlockId next) { return !body[next]; });
     });
@@ -83,39 +78,39 @@ std::vector<bool> in_clock_loops(ir::Function& function) {
 
 }  // namespace
 
-bool waits_for_clock(ir::Function& function) {
+bool waits_for_clock(Function& function) {
   const std::vector<bool> inside = in_clock_loops(function);
   return std::ranges::find(inside, true) != inside.end();
 }
 
-void yield_at_clocks(ir::Function& function) {
+void yield_at_clocks(Function& function) {
   const std::vector<bool> inside = in_clock_loops(function);
   CfgRewriter rewriter(function);
   rewriter.run([&](Value v) {
     const BlockId block = rewriter.builder().block();
     if (is_clock(function.insts[v]) && inside[block])
-      rewriter.builder().inst(Op::yield, ir::Type::none, {}, kClockYield);
+      rewriter.builder().inst(Op::yield, Type::none, {}, kClockYield);
     rewriter.keep(v);
   });
 }
 
-bool reads_others(const ir::Inst& inst) {
+bool reads_others(const Inst& inst) {
   const bool visible = inst.mem.space == Space::global || inst.mem.space == Space::shared;
-  if (inst.mem.space == Space::global && inst.mem.slot == ir::kHeapSlot) return false;
+  if (inst.mem.space == Space::global && inst.mem.slot == kHeapSlot) return false;
   if (inst.op == Op::load) return visible && inst.mem.is_volatile;
   return visible && is_atomic(inst.op);
 }
 
-std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps) {
+std::vector<SpinLoop> find_spin_loops(Function& function, std::size_t& steps) {
   const bool any =
-      std::any_of(function.blocks.begin(), function.blocks.end(), [&](const ir::Block& block) {
+      std::any_of(function.blocks.begin(), function.blocks.end(), [&](const Block& block) {
         return std::any_of(block.insts.begin(), block.insts.end(),
                            [&](Value v) { return reads_others(function.insts[v]); });
       });
   if (!any) return {};
   function.compute_preds();
   std::vector<SpinLoop> loops;
-  for (ir::NaturalLoop& each : ir::natural_loops(function)) loops.push_back({std::move(each)});
+  for (NaturalLoop& each : natural_loops(function)) loops.push_back({std::move(each)});
   std::vector<std::uint32_t> inner(function.blocks.size(), kNoLoop);
   for (std::uint32_t i = 0; i < loops.size(); ++i)
     for (const BlockId b : loops[i].body) {
@@ -138,7 +133,7 @@ std::vector<SpinLoop> find_spin_loops(ir::Function& function, std::size_t& steps
     if (!waits[i] || !loops[i].seed) continue;
     for (const BlockId b : loops[i].body) inside[b] = i;
     for (const BlockId b : loops[i].body) {
-      const ir::Block& block = function.blocks[b];
+      const Block& block = function.blocks[b];
       ++steps;
       const bool leaves = std::any_of(block.succs.begin(), block.succs.end(),
                                       [&](BlockId successor) { return inside[successor] != i; });

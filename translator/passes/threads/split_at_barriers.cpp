@@ -18,8 +18,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace split {
 
 namespace {

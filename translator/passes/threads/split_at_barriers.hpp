@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
-#include "translator/ir/ir.hpp"
 #include "translator/passes/analysis/live_variables.hpp"
+#include "translator/passes/ir.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 
@@ -17,20 +17,20 @@ namespace ptx2spv::passes::split {
 
 /// One synchronisation point of the kernel.
 struct SyncPoint {
-  ir::Value inst = 0;
-  ir::BlockId before = 0, after = 0;  ///< the block that ends in it, and where the thread goes on
-  bool warp = false;                  ///< a warp operation
-  bool yields = false;                ///< a yield; what is neither is a barrier
-  bool stops = true;                  ///< barrier.arrive does not
-  std::uint32_t key = 0;              ///< warp operations: which arrival masks
-  std::uint32_t kind = 0;             ///< warp operations: index into BarrierSplitter::kinds_
-  std::uint64_t times = 1;            ///< an estimate of how often a thread meets it
-  std::vector<std::uint32_t> live;    ///< variables that the code behind it reads
+  Value inst = 0;
+  BlockId before = 0, after = 0;    ///< the block that ends in it, and where the thread goes on
+  bool warp = false;                ///< a warp operation
+  bool yields = false;              ///< a yield; what is neither is a barrier
+  bool stops = true;                ///< barrier.arrive does not
+  std::uint32_t key = 0;            ///< warp operations: which arrival masks
+  std::uint32_t kind = 0;           ///< warp operations: index into BarrierSplitter::kinds_
+  std::uint64_t times = 1;          ///< an estimate of how often a thread meets it
+  std::vector<std::uint32_t> live;  ///< variables that the code behind it reads
 };
 
 /// Warp operations that resolve alike.
 struct WarpKind {
-  ir::Op op{};
+  Op op{};
   std::uint64_t mode = 0;
   bool wide = false;  ///< 64-bit operand
   bool operator==(const WarpKind&) const = default;
@@ -38,7 +38,7 @@ struct WarpKind {
 
 class BarrierSplitter {
  public:
-  BarrierSplitter(ir::Function& function, std::uint32_t invocations, std::uint32_t threads,
+  BarrierSplitter(Function& function, std::uint32_t invocations, std::uint32_t threads,
                   const BlockOptions& options);
   std::string run();
 
@@ -47,9 +47,9 @@ class BarrierSplitter {
   void cut();
   void replace_builtins();
   void shift_local_memory();
-  bool shift_known(ir::Value v);
-  ir::Value load_of_thread(std::uint32_t at, std::uint32_t stride);
-  void store_of_thread(std::uint32_t at, std::uint32_t stride, ir::Value value);
+  bool shift_known(Value v);
+  Value load_of_thread(std::uint32_t at, std::uint32_t stride);
+  void store_of_thread(std::uint32_t at, std::uint32_t stride, Value value);
   void find_live();
   void count_accesses();
   bool live_within(LiveVariables& live, std::size_t each, std::size_t most, std::size_t saved,
@@ -57,16 +57,16 @@ class BarrierSplitter {
   void keep_fault_log();
   void lay_out_state();
   void clear_control_words();
-  void emit_entry(ir::BlockId rounds);
-  ir::BlockId emit_start(ir::BlockId start);
-  void emit_iteration(ir::BlockId start, ir::BlockId next);
+  void emit_entry(BlockId rounds);
+  BlockId emit_start(BlockId start);
+  void emit_iteration(BlockId start, BlockId next);
   void emit_stop(const SyncPoint& point, std::uint32_t number);
-  void emit_end_of_stops(ir::BlockId next);
-  ir::BlockId emit_resume(const SyncPoint& point);
-  void emit_exits(ir::BlockId next, ir::BlockId end);
-  void emit_end_of_round(ir::BlockId rounds);
-  void emit_stall_record(ir::BlockId out);
-  ir::Value idle_too_long(ir::Value slot, ir::Value cleared);
+  void emit_end_of_stops(BlockId next);
+  BlockId emit_resume(const SyncPoint& point);
+  void emit_exits(BlockId next, BlockId end);
+  void emit_end_of_round(BlockId rounds);
+  void emit_stall_record(BlockId out);
+  Value idle_too_long(Value slot, Value cleared);
   void mark_progress();
   void replace_progress();
   void set_thread();
@@ -80,29 +80,29 @@ class BarrierSplitter {
   void arrive_at_warp(const SyncPoint& point);
   void announce_at_warp();
   void leave_warp();
-  ir::Value waits_at_kind(std::uint32_t kind);
+  Value waits_at_kind(std::uint32_t kind);
   void give_way(const SyncPoint& point);
-  ir::Value may_go_on();
+  Value may_go_on();
   void emit_agent();
   void emit_resolve();
-  void resolve_thread(ir::BlockId done);
-  void resolve_kind(const WarpKind& kind, ir::Value present);
-  void over_lanes(const WarpKind& kind, ir::Value present);
-  ir::Value barrier_word(ir::Value index, std::uint32_t word);
-  ir::Value existing_lanes();
+  void resolve_thread(BlockId done);
+  void resolve_kind(const WarpKind& kind, Value present);
+  void over_lanes(const WarpKind& kind, Value present);
+  Value barrier_word(Value index, std::uint32_t word);
+  Value existing_lanes();
 
   // split_at_barriers_check.cpp: check_sync
   /// A fault where `bad` (i1) holds. The words are what SyncFault says of its kind.
   struct Fault {
-    ir::Value bad = 0, site = 0, low = 0, high = 0;
+    Value bad = 0, site = 0, low = 0, high = 0;
   };
   void add_sites();
   void note(const Fault& fault);
-  ir::Value site_of(std::uint32_t point, SyncFault kind);
-  ir::Value site_here(SyncFault kind);
+  Value site_of(std::uint32_t point, SyncFault kind);
+  Value site_here(SyncFault kind);
   template <typename Has>
-  ir::Value stopped_at(Has&& has);
-  ir::Value at_named_members();
+  Value stopped_at(Has&& has);
+  Value at_named_members();
   Fault arrival_fault(const SyncPoint& point, std::uint32_t number);
   Fault count_fault(const SyncPoint& point, std::uint32_t number);
   void check_end();
@@ -110,24 +110,24 @@ class BarrierSplitter {
   void check_opened_thread();
   void check_stalled();
   void check_missing_lanes();
-  void check_members(ir::Value present);
+  void check_members(Value present);
   void write_own_log();
   std::vector<std::uint32_t> fault_variables() const;
-  void check_source(ir::Value present, ir::Value lane);
+  void check_source(Value present, Value lane);
 
   // split_at_barriers_subgroups.cpp: warp operations by the device's own
   void resolve_in_subgroup();
   void resolve_group(const WarpKind& kind);
-  void emit_end_of_warp_round(ir::BlockId rounds);
-  ir::Value ballot(ir::Value truth);
-  ir::Value from_lane(std::uint32_t var, ir::Value lane);
-  ir::Value goes_on();
-  ir::Value exchanged(bool high, ir::Value lane);
+  void emit_end_of_warp_round(BlockId rounds);
+  Value ballot(Value truth);
+  Value from_lane(std::uint32_t var, Value lane);
+  Value goes_on();
+  Value exchanged(bool high, Value lane);
 
   // Small parts
-  std::array<ir::Value, 3> coordinates();
-  ir::Value block_number(unsigned axis);
-  std::uint32_t var(ir::Type type, std::string name);
+  std::array<Value, 3> coordinates();
+  Value block_number(unsigned axis);
+  std::uint32_t var(Type type, std::string name);
   /// Whether a thread's word is selected from those of all threads of the invocation.
   bool selects_thread() const {
     constexpr std::uint32_t kFew = 4;
@@ -136,44 +136,44 @@ class BarrierSplitter {
   bool simple() const { return !warps_ && !general_barriers_; }
   /// Whether the block's threads wait for one another, beside those of each warp.
   bool block_meets() const { return !subgroups_ || barrier_ids_ != 0; }
-  ir::Value shared_at(std::uint32_t word, ir::Value index);
-  ir::Value read(ir::Value address);
-  void write(ir::Value address, ir::Value value);
-  ir::Value atomic(ir::AtomicOp op, ir::Value address, ir::Value value);
-  ir::Value push(std::uint32_t word);
-  ir::Value thread() { return b_.get(thread_); }
+  Value shared_at(std::uint32_t word, Value index);
+  Value read(Value address);
+  void write(Value address, Value value);
+  Value atomic(AtomicOp op, Value address, Value value);
+  Value push(std::uint32_t word);
+  Value thread() { return b_.get(thread_); }
   /// Its number within its block, and the block's among those of the workgroup.
-  ir::Value local() { return b_.get(local_); }
-  ir::Value block() { return blocks_ > 1 ? b_.get(block_) : b_.i32(0); }
+  Value local() { return b_.get(local_); }
+  Value block() { return blocks_ > 1 ? b_.get(block_) : b_.i32(0); }
   /// A barrier's place among those of all blocks.
-  ir::Value of_block(ir::Value barrier) {
+  Value of_block(Value barrier) {
     if (blocks_ == 1) return barrier;
-    return b_.op2(ir::Op::add, barrier, b_.op2(ir::Op::mul, block(), b_.i32(barrier_ids_)));
+    return b_.op2(Op::add, barrier, b_.op2(Op::mul, block(), b_.i32(barrier_ids_)));
   }
-  ir::Value lane() { return b_.op2(ir::Op::and_, thread(), b_.i32(31)); }
-  ir::Value lane_bit() { return b_.op2(ir::Op::shl, b_.i32(1), lane()); }
-  ir::Value warp() { return b_.op2(ir::Op::lshr, thread(), b_.i32(5)); }
+  Value lane() { return b_.op2(Op::and_, thread(), b_.i32(31)); }
+  Value lane_bit() { return b_.op2(Op::shl, b_.i32(1), lane()); }
+  Value warp() { return b_.op2(Op::lshr, thread(), b_.i32(5)); }
   /// Address of a warp's word in an array of one word a warp for each key.
-  ir::Value keyed(std::uint32_t base, ir::Value key);
-  void branch(ir::Value cond, ir::BlockId yes, ir::BlockId no) { b_.cond_br(cond, yes, no); }
+  Value keyed(std::uint32_t base, Value key);
+  void branch(Value cond, BlockId yes, BlockId no) { b_.cond_br(cond, yes, no); }
   /// A loop that counts its iterations in variable `counter`. `body` starts in the loop and leaves
   /// the builder in the block that continues it; afterwards the builder stands behind the loop.
   template <typename Body>
   void loop(std::uint32_t counter, std::uint32_t iterations, Body&& body) {
-    const ir::BlockId header = b_.new_block(), inside = b_.new_block(), out = b_.new_block();
+    const BlockId header = b_.new_block(), inside = b_.new_block(), out = b_.new_block();
     b_.set(counter, b_.i32(0));
     b_.br(header);
     b_.at(header);
-    b_.cond_br(b_.cmp(ir::Op::ult, b_.get(counter), b_.i32(iterations)), inside, out);
+    b_.cond_br(b_.cmp(Op::ult, b_.get(counter), b_.i32(iterations)), inside, out);
     b_.at(inside);
     body();
-    b_.set(counter, b_.op2(ir::Op::add, b_.get(counter), b_.i32(1)));
+    b_.set(counter, b_.op2(Op::add, b_.get(counter), b_.i32(1)));
     b_.br(header);
     b_.at(out);
   }
 
-  ir::Function& f_;
-  ir::Builder b_;
+  Function& f_;
+  Builder b_;
   const std::uint32_t invocations_, per_invocation_, idle_rounds_;
   const std::array<std::uint32_t, 3> grid_;  ///< of the blocks that the workgroup runs
   const std::uint32_t blocks_;               ///< 1, or all of the grid
@@ -184,8 +184,8 @@ class BarrierSplitter {
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false,
        votes_ = false, exchanges_ = false;
   std::vector<SyncPoint> points_;
-  ir::BlockId start_ = 0;
-  ir::BlockId warp_stop_ = 0, stop_ = 0;  ///< where threads that stop at a warp operation, or at
+  BlockId start_ = 0;
+  BlockId warp_stop_ = 0, stop_ = 0;      ///< where threads that stop at a warp operation, or at
                                           ///< any point, leave their words
   std::vector<std::uint64_t> accesses_;   ///< by variable: estimate of a thread's; empty: all stay
   std::vector<std::uint32_t> undefined_;  ///< variables that the start reads before it writes them

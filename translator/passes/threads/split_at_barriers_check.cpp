@@ -6,8 +6,6 @@
 
 namespace ptx2spv::passes::split {
 
-using namespace ir;
-
 namespace {
 
 AccessKind kind_of(const SyncPoint& point) {

@@ -7,8 +7,6 @@
 
 namespace ptx2spv::passes::split {
 
-using namespace ir;
-
 Value BarrierSplitter::ballot(Value truth) {
   return b_.inst(Op::subgroup_ballot, Type::i32, {truth});
 }

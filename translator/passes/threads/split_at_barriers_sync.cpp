@@ -6,8 +6,6 @@
 
 namespace ptx2spv::passes::split {
 
-using namespace ir;
-
 Value BarrierSplitter::shared_at(std::uint32_t word, Value index) {
   Value at = b_.op2(Op::shl, index, b_.i32(2));
   at = b_.op2(Op::add, at, b_.i32(word * 4 + (f_.uses_dynamic_shared ? 0 : shared_offset_)));

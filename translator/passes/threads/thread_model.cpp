@@ -4,16 +4,9 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Builtin;
-using ir::Op;
-using ir::Space;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
-Value push_word(ir::Builder& b, std::uint32_t word) {
+Value push_word(Builder& b, std::uint32_t word) {
   return b.load(Type::i32, b.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
 }
 
@@ -23,8 +16,8 @@ struct FlatIds {
   std::uint32_t tid[3], cta[3];
 };
 
-FlatIds flat_prologue(ir::Function& function) {
-  ir::Builder b(function);
+FlatIds flat_prologue(Function& function) {
+  Builder b(function);
   FlatIds ids{};
   for (int i = 0; i < 3; ++i) {
     ids.tid[i] = static_cast<std::uint32_t>(function.vars.size());
@@ -75,17 +68,17 @@ FlatIds flat_prologue(ir::Function& function) {
 
 }  // namespace
 
-void apply_thread_model(ir::Function& function, ThreadModel model, bool whole_grid) {
+void apply_thread_model(Function& function, ThreadModel model, bool whole_grid) {
   if (model == ThreadModel::flat) {
     // The prologue reads the hardware's numbers itself, so the kernel's own reads are replaced
     // first.
     std::vector<Value> reads;
-    for (const ir::Block& block : function.blocks)
+    for (const Block& block : function.blocks)
       for (const Value v : block.insts)
         if (function.insts[v].op == Op::builtin) reads.push_back(v);
     const FlatIds ids = flat_prologue(function);
     for (const Value v : reads) {
-      ir::Inst& inst = function.insts[v];
+      Inst& inst = function.insts[v];
       const auto which = static_cast<unsigned>(inst.builtin);
       const auto first_cta = static_cast<unsigned>(Builtin::workgroup_id_x);
       const auto first_tid = static_cast<unsigned>(Builtin::local_id_x);
@@ -100,16 +93,16 @@ void apply_thread_model(ir::Function& function, ThreadModel model, bool whole_gr
     return;
   }
   CfgRewriter rewriter(function);
-  ir::Builder& b = rewriter.builder();
+  Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
-    const ir::Inst inst = function.insts[value];
+    const Inst inst = function.insts[value];
     // A workgroup is a block, whose size the driver knows.
     if (model == ThreadModel::direct && inst.op == Op::load && inst.mem.space == Space::push) {
-      const ir::Inst& address = function.insts[function.arg(value, 0)];
+      const Inst& address = function.insts[function.arg(value, 0)];
       const std::uint64_t word = address.imm / 4;
       if (address.op == Op::constant && word >= abi::Push::block_x && word <= abi::Push::block_z) {
         rewriter.keep(value);
-        ir::Inst& size = function.insts[value];
+        Inst& size = function.insts[value];
         size.op = Op::builtin;
         size.builtin = static_cast<Builtin>(static_cast<unsigned>(Builtin::workgroup_size_x) +
                                             (word - abi::Push::block_x));

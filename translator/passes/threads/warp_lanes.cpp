@@ -4,8 +4,6 @@
 
 namespace ptx2spv::passes::warp {
 
-using namespace ir;
-
 Value members(const Function& function, Value operation) {
   const auto args = function.args(operation);
   return args.empty() ? 0 : args.back();

@@ -4,11 +4,6 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Value;
-
 namespace {
 
 /// Levels of operations behind an address. Deeper ones count as changing.
@@ -16,7 +11,7 @@ constexpr unsigned kMostLevels = 32;
 
 class Yields {
  public:
-  explicit Yields(ir::Function& f)
+  explicit Yields(Function& f)
       : f_(f),
         inside_(f.blocks.size(), 0),
         reached_(f.blocks.size(), 0),
@@ -35,21 +30,21 @@ class Yields {
     if (!seeded) return false;
     const std::vector<BlockId> latches = retries(loop.header);
     if (latches.empty()) return false;
-    ir::Builder b(f_);
+    Builder b(f_);
     for (const BlockId latch : latches) {
       const BlockId pause = b.new_block();
       grow();
       std::ranges::replace(f_.blocks[latch].succs, loop.header, pause);
       b.at(pause);
       b.set_loc(f_.insts[loop.seed].loc);
-      b.inst(Op::yield, ir::Type::none, {}, kSpinYield);
+      b.inst(Op::yield, Type::none, {}, kSpinYield);
       b.br(loop.header);
     }
     // A thread that comes to wait has done something before.
     for (const BlockId before : f_.blocks[loop.header].preds) {
       if (inside_[before] == stamp_) continue;
       b.at(before);
-      b.inst(Op::progress, ir::Type::none, {});
+      b.inst(Op::progress, Type::none, {});
     }
     return true;
   }
@@ -85,7 +80,7 @@ class Yields {
     for (const BlockId b : loop.body) {
       inside_[b] = stamp_;
       for (const Value v : f_.blocks[b].insts) {
-        const ir::Inst& inst = f_.insts[v];
+        const Inst& inst = f_.insts[v];
         if (inst.op != Op::set_var) continue;
         Sets& sets = sets_[inst.imm];
         if (sets.stamp != stamp_) sets = {stamp_, 0, 0};
@@ -99,13 +94,12 @@ class Yields {
   bool unchanged(Value v, unsigned levels = kMostLevels) {
     if (same_[v].stamp == stamp_) return same_[v].is;
     same_[v] = {stamp_, false};  // what depends on itself changes
-    const ir::Inst& inst = f_.insts[v];
+    const Inst& inst = f_.insts[v];
     bool is = false;
     if (inst.op == Op::get_var) {
       const Sets& sets = sets_[inst.imm];
       is = sets.stamp != stamp_ || (sets.count == 1 && levels && unchanged(sets.value, levels - 1));
-    } else if ((ir::info(inst.op).flags & ir::flag::P) ||
-               (inst.op == Op::load && inst.mem.readonly)) {
+    } else if ((info(inst.op).flags & flag::P) || (inst.op == Op::load && inst.mem.readonly)) {
       is = levels != 0;
       for (const Value operand : f_.args(v)) is = is && unchanged(operand, levels - 1);
     }
@@ -115,8 +109,8 @@ class Yields {
 
   /// Whether memory stays as it is, or the loop's next try would change it likewise.
   bool without_effect(Value v) {
-    const ir::Inst& inst = f_.insts[v];
-    if (!(ir::info(inst.op).flags & ir::flag::W)) return true;
+    const Inst& inst = f_.insts[v];
+    if (!(info(inst.op).flags & flag::W)) return true;
     const auto operands_stay = [&] {
       return std::ranges::all_of(f_.args(v), [&](Value operand) { return unchanged(operand); });
     };
@@ -127,14 +121,14 @@ class Yields {
       case Op::atomic_cas: return operands_stay();
       case Op::atomic:
         switch (inst.mem.atomic) {
-          case ir::AtomicOp::and_:
-          case ir::AtomicOp::or_:
-          case ir::AtomicOp::umin:
-          case ir::AtomicOp::umax:
-          case ir::AtomicOp::smin:
-          case ir::AtomicOp::smax:
-          case ir::AtomicOp::exch: return operands_stay();
-          case ir::AtomicOp::add: return is_zero(f_.arg(v, 1)) && operands_stay();
+          case AtomicOp::and_:
+          case AtomicOp::or_:
+          case AtomicOp::umin:
+          case AtomicOp::umax:
+          case AtomicOp::smin:
+          case AtomicOp::smax:
+          case AtomicOp::exch: return operands_stay();
+          case AtomicOp::add: return is_zero(f_.arg(v, 1)) && operands_stay();
           default: return false;
         }
       default: return false;
@@ -142,7 +136,7 @@ class Yields {
   }
 
   bool is_zero(Value v) const {
-    const ir::Inst* inst = &f_.insts[v];
+    const Inst* inst = &f_.insts[v];
     if (inst->op == Op::get_var) {
       const Sets& sets = sets_[inst->imm];
       if (sets.stamp != stamp_ || sets.count != 1) return false;
@@ -158,7 +152,7 @@ class Yields {
     while (!work.empty()) {
       const BlockId b = work.back();
       work.pop_back();
-      const ir::Block& block = f_.blocks[b];
+      const Block& block = f_.blocks[b];
       if (!std::ranges::all_of(block.insts, [&](Value v) { return without_effect(v); })) continue;
       if (std::ranges::find(block.succs, header) != block.succs.end()) latches.push_back(b);
       for (const BlockId next : block.succs) {
@@ -170,7 +164,7 @@ class Yields {
     return latches;
   }
 
-  ir::Function& f_;
+  Function& f_;
   std::uint32_t stamp_ = 0;  ///< of the loop in work, for all that follows
   std::vector<std::uint32_t> inside_, reached_;
   std::vector<Sets> sets_;  ///< by variable: what the loop sets it to
@@ -179,7 +173,7 @@ class Yields {
 
 }  // namespace
 
-bool yield_in_spin_loops(ir::Function& function) {
+bool yield_in_spin_loops(Function& function) {
   std::size_t steps = 0;
   const std::vector<SpinLoop> loops = find_spin_loops(function, steps);
   Yields yields(function);

@@ -10,21 +10,14 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Term;
-using ir::Type;
-using ir::Value;
-
-void suppress_after_trap(ir::Function& function) {
+void suppress_after_trap(Function& function) {
   bool faults = false;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts) faults = faults || is_surface_access(function.insts[v].op);
   if (!faults) return;
-  const ir::TrapState trap = trap_state(function);
+  const TrapState trap = trap_state(function);
   CfgRewriter rewriter(function);
-  ir::Builder& b = rewriter.builder();
+  Builder& b = rewriter.builder();
   rewriter.run([&](Value value) {
     const Op op = function.insts[value].op;
     const Space space = function.insts[value].mem.space;
@@ -48,9 +41,9 @@ namespace {
 /// the record, which the host has zeroed. CPU drivers run all of this for every thread, masked,
 /// and each memory access costs: hence one atomic addition in a loop over the words, the count's
 /// being the first.
-void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir::TrapState& trap) {
+void write_record(Function& function, Builder& b, BlockId end, const TrapState& trap) {
   // Where every handle is a parameter's, the launch knows its high word.
-  const bool whole_handles = std::ranges::any_of(function.insts, [&](const ir::Inst& inst) {
+  const bool whole_handles = std::ranges::any_of(function.insts, [&](const Inst& inst) {
     return inst.op == Op::set_var && inst.imm == trap.handle_hi;
   });
   const std::uint32_t count = whole_handles ? abi::t_handle_hi + 1 : abi::t_handle_lo + 1;
@@ -62,10 +55,10 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
   const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
   b.at(end);
   const Value code = b.get(trap.code);
-  using enum ir::Builtin;
+  using enum Builtin;
   std::vector<Value> words = {b.i32(1), b.i32(1), b.op2(Op::lshr, code, b.i32(4)),
                               b.op2(Op::and_, code, b.i32(15))};
-  for (const ir::Builtin id :
+  for (const Builtin id :
        {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
     words.push_back(b.builtin(id));
   for (const std::uint32_t var : {trap.x, trap.y, trap.z, trap.handle}) words.push_back(b.get(var));
@@ -79,7 +72,7 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
   const Value index = b.get(word);
   const Value address = b.op2(Op::shl, index, b.i32(2));
   const Value before = b.inst(Op::atomic, Type::i32, {address, pick(b, index, words)});
-  b.last(before).mem = {.space = Space::trap, .bytes = 4, .atomic = ir::AtomicOp::add};
+  b.last(before).mem = {.space = Space::trap, .bytes = 4, .atomic = AtomicOp::add};
   const Value late =
       b.op2(Op::and_, b.cmp(Op::eq, index, b.i32(0)), b.cmp(Op::ne, before, b.i32(0)));
   b.set(word, b.select(late, b.i32(count), b.op2(Op::add, index, b.i32(1))));
@@ -89,9 +82,9 @@ void write_record(ir::Function& function, ir::Builder& b, BlockId end, const ir:
 }
 
 /// Instructions that trap set the state, where no fault is in it yet, and go to `end`.
-void lower_trap_instructions(ir::Function& function, const ir::TrapState& trap, BlockId end) {
+void lower_trap_instructions(Function& function, const TrapState& trap, BlockId end) {
   CfgRewriter rewriter(function);
-  ir::Builder& rb = rewriter.builder();
+  Builder& rb = rewriter.builder();
   rewriter.run([&](Value value) {
     if (function.insts[value].op != Op::thread_trap) return rewriter.keep(value);
     const Value code = rb.get(trap.code);
@@ -108,14 +101,13 @@ void lower_trap_instructions(ir::Function& function, const ir::TrapState& trap, 
 }
 
 /// A thread that has trapped may read zeros for ever: its loops end at their headers.
-void end_loops_of_trapped(ir::Function& function, ir::Builder& b, const ir::TrapState& trap,
-                          BlockId end) {
-  const std::vector<ir::BackEdges::Edge> edges = ir::back_edges(function).edges;
+void end_loops_of_trapped(Function& function, Builder& b, const TrapState& trap, BlockId end) {
+  const std::vector<BackEdges::Edge> edges = back_edges(function).edges;
   for (std::size_t i = 0, next = 0; i < edges.size(); i = next) {
     const BlockId block = edges[i].to, latch = edges[i].from;
     while (next < edges.size() && edges[next].to == block) ++next;
     // A latch that is a header too may have been rewritten already.
-    const auto ends_with_test = [&](const ir::Block& last) {
+    const auto ends_with_test = [&](const Block& last) {
       return last.term == Term::cond_br && (last.succs[0] == block) != (last.succs[1] == block);
     };
     if (next - i == 1 && ends_with_test(function.blocks[latch])) {
@@ -124,7 +116,7 @@ void end_loops_of_trapped(ir::Function& function, ir::Builder& b, const ir::Trap
       const BlockId leave = b.new_block();
       b.at(latch);
       const Value dead = b.cmp(Op::ne, b.get(trap.code), b.i32(0));
-      ir::Block& end_block = function.blocks[latch];
+      Block& end_block = function.blocks[latch];
       const unsigned back = end_block.succs[0] == block ? 0 : 1;
       const BlockId after = end_block.succs[1 - back];
       end_block.succs[1 - back] = leave;
@@ -140,8 +132,8 @@ void end_loops_of_trapped(ir::Function& function, ir::Builder& b, const ir::Trap
       continue;
     }
     const BlockId rest = b.new_block();
-    ir::Block& head = function.blocks[block];
-    ir::Block& tail = function.blocks[rest];
+    Block& head = function.blocks[block];
+    Block& tail = function.blocks[rest];
     tail.insts = std::move(head.insts);
     tail.term = head.term;
     tail.cond = head.cond;
@@ -153,7 +145,7 @@ void end_loops_of_trapped(ir::Function& function, ir::Builder& b, const ir::Trap
 }
 
 /// Threads start without a fault.
-void clear_state(ir::Function& function, ir::Builder& b, const ir::TrapState& trap) {
+void clear_state(Function& function, Builder& b, const TrapState& trap) {
   b.at(0);
   const std::uint32_t vars[] = {trap.code, trap.x, trap.y, trap.z, trap.handle, trap.handle_hi};
   const BlockId scratch = b.new_block();
@@ -168,17 +160,16 @@ void clear_state(ir::Function& function, ir::Builder& b, const ir::TrapState& tr
 
 }  // namespace
 
-void lower_traps(ir::Function& function, bool keep_barriers, LoopGuard* guard,
-                 const FaultLog& log) {
+void lower_traps(Function& function, bool keep_barriers, LoopGuard* guard, const FaultLog& log) {
   bool instruction_traps = false;
-  for (const ir::Block& block : function.blocks)
+  for (const Block& block : function.blocks)
     for (const Value v : block.insts)
       instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
-  ir::TrapState trap;
+  TrapState trap;
   if (instruction_traps) trap_state(function);
   const bool traps = find_trap_state(function, trap);
 
-  ir::Builder b(function);
+  Builder b(function);
   const BlockId end = b.new_block();
   for (BlockId block = 0; block < end; ++block)
     if (function.blocks[block].term == Term::exit) {

@@ -8,8 +8,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 bool takes_bits(Op op) { return is_atomic(op) || op == Op::image_atomic; }

@@ -12,8 +12,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// The integers that are the same in every run: without optimisation masks are still sums.

@@ -8,21 +8,14 @@
 
 namespace ptx2spv::passes {
 
-using ir::BlockId;
-using ir::Op;
-using ir::Space;
-using ir::Term;
-using ir::Type;
-using ir::Value;
-
 namespace {
 
-/// Numbers of conditions (ir::never) that other passes do not use.
+/// Numbers of conditions (never) that other passes do not use.
 constexpr std::uint32_t kFirstNever = 1u << 25;
 
 /// Where a block's branch stands in the source: with what it computes last.
-std::uint32_t location(const ir::Function& function, BlockId block) {
-  const ir::Block& b = function.blocks[block];
+std::uint32_t location(const Function& function, BlockId block) {
+  const Block& b = function.blocks[block];
   for (std::size_t i = b.insts.size(); !b.loc && i-- > 0;)
     if (const std::uint32_t loc = function.insts[b.insts[i]].loc) return loc;
   return b.loc;
@@ -30,7 +23,7 @@ std::uint32_t location(const ir::Function& function, BlockId block) {
 
 /// Loops without an exit get one that no thread takes. A driver's optimiser would otherwise drop
 /// the code behind them, where a thread that was cut off continues.
-void add_exits(ir::Function& function, const ir::BackEdges& back) {
+void add_exits(Function& function, const BackEdges& back) {
   std::vector<std::vector<BlockId>> preds(function.blocks.size());
   std::vector<BlockId> work;
   std::vector<bool> ends(function.blocks.size());
@@ -50,11 +43,11 @@ void add_exits(ir::Function& function, const ir::BackEdges& back) {
         work.push_back(p);
       }
   }
-  ir::Builder b(function);
-  BlockId out = ir::kNoBlock;
-  for (const ir::BackEdges::Edge& edge : back.edges) {
+  Builder b(function);
+  BlockId out = kNoBlock;
+  for (const BackEdges::Edge& edge : back.edges) {
     if (ends[edge.from]) continue;
-    if (out == ir::kNoBlock) {
+    if (out == kNoBlock) {
       out = b.new_block();
       b.at(out);
       b.exit();
@@ -63,15 +56,15 @@ void add_exits(ir::Function& function, const ir::BackEdges& back) {
     for (BlockId& s : function.blocks[edge.from].succs)
       if (s == edge.to) s = again;
     b.at(again);
-    b.cond_br(ir::never(b, kFirstNever + edge.from), out, edge.to);
+    b.cond_br(never(b, kFirstNever + edge.from), out, edge.to);
   }
 }
 
 }  // namespace
 
-void detect_loop_cutoff(ir::Function& function, LoopGuard& guard) {
-  const ir::BackEdges back = ir::back_edges(function);
-  for (const ir::BackEdges::Edge& edge : back.edges) {
+void detect_loop_cutoff(Function& function, LoopGuard& guard) {
+  const BackEdges back = back_edges(function);
+  for (const BackEdges::Edge& edge : back.edges) {
     if (function.blocks[edge.to].bounded) continue;
     guard.on = true;
     guard.headers.resize(function.blocks.size());
@@ -82,8 +75,8 @@ void detect_loop_cutoff(ir::Function& function, LoopGuard& guard) {
   add_exits(function, back);
 }
 
-Value report_cut_off(ir::Builder& b, LoopGuard& guard) {
-  ir::Function& function = b.function();
+Value report_cut_off(Builder& b, LoopGuard& guard) {
+  Function& function = b.function();
   function.vars.push_back({Type::i32, "cut.off"});
   guard.found = static_cast<std::uint32_t>(function.vars.size() - 1);
   guard.check = b.new_block();
@@ -96,19 +89,19 @@ Value report_cut_off(ir::Builder& b, LoopGuard& guard) {
   const Value cut = b.cmp(Op::ne, number, b.i32(0));
   b.cond_br(cut, report, rest);
   b.at(report);
-  const auto atomic = [&](std::uint32_t word, Value value, ir::AtomicOp op) {
+  const auto atomic = [&](std::uint32_t word, Value value, AtomicOp op) {
     const Value v = b.inst(Op::atomic, Type::i32, {b.i32(word * 4), value});
     b.last(v).mem = {.space = Space::trap, .bytes = 4, .atomic = op};
   };
-  atomic(abi::t_count, b.i32(1), ir::AtomicOp::add);
-  atomic(abi::t_cut_off, number, ir::AtomicOp::umax);
+  atomic(abi::t_count, b.i32(1), AtomicOp::add);
+  atomic(abi::t_cut_off, number, AtomicOp::umax);
   b.br(rest);
   b.at(rest);
   return cut;
 }
 
-void report_at_exits(ir::Function& function, LoopGuard& guard) {
-  ir::Builder b(function);
+void report_at_exits(Function& function, LoopGuard& guard) {
+  Builder b(function);
   const auto blocks = static_cast<BlockId>(function.blocks.size());
   const BlockId end = b.new_block();
   for (BlockId block = 0; block < blocks; ++block)

@@ -13,8 +13,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 constexpr std::uint32_t kNoLoop = StructuredLoops::kNone;

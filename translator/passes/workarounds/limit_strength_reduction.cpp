@@ -12,8 +12,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// What is a loop over the lanes in the driver's code.

@@ -12,8 +12,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// Questions that one value may take. The driver makes several instructions of some of ours.

@@ -8,8 +8,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 bool lower_bool_loop_phis(Function& f) {
   std::unordered_map<Value, Value> truth;  // of a phi that became a word
   std::vector<std::pair<BlockId, Value>> phis;

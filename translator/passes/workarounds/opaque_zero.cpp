@@ -6,8 +6,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 Value OpaqueZero::of(Type type) {
   if (!word_) {
     auto& insts = f_.blocks[f_.order.front()].insts;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "translator/ir/ir.hpp"
+#include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
 
@@ -16,45 +16,45 @@ class OpaqueZero {
     launch,     ///< a push constant, which a driver knows to be the same in all threads
     workgroup,  ///< the workgroup's number
   };
-  explicit OpaqueZero(ir::Function& function, Source source = Source::launch)
+  explicit OpaqueZero(Function& function, Source source = Source::launch)
       : f_(function), source_(source) {}
   /// i32, i64 or i1 (false), made at the function's beginning when it is asked for first.
-  ir::Value of(ir::Type type);
+  Value of(Type type);
 
  private:
-  ir::Function& f_;
+  Function& f_;
   Source source_;
-  ir::Value word_ = 0, wide_ = 0, bit_ = 0;
+  Value word_ = 0, wide_ = 0, bit_ = 0;
 };
 
 /// Merges the operands, from number `first` on, for which `hides` holds with the word, in every
 /// instruction for which `takes` holds. Whether there was one.
 template <typename Takes, typename Hides>
-bool make_operands_opaque(ir::Function& f, unsigned first, Takes&& takes, Hides&& hides,
+bool make_operands_opaque(Function& f, unsigned first, Takes&& takes, Hides&& hides,
                           OpaqueZero::Source source = OpaqueZero::Source::launch) {
   OpaqueZero zero(f, source);
-  ir::Builder builder(f);
-  const auto wanted = [&](ir::Value v) {
+  Builder builder(f);
+  const auto wanted = [&](Value v) {
     if (!takes(v)) return false;
     for (unsigned i = first; i < f.insts[v].count; ++i)
       if (hides(f.arg(v, i))) return true;
     return false;
   };
   bool any = false;
-  for (const ir::BlockId b : f.order) {
-    const std::vector<ir::Value>& insts = f.blocks[b].insts;
+  for (const BlockId b : f.order) {
+    const std::vector<Value>& insts = f.blocks[b].insts;
     if (std::none_of(insts.begin(), insts.end(), wanted)) continue;
     any = true;
-    zero.of(ir::Type::i32);  // may stand in this block
-    const std::vector<ir::Value> old = std::exchange(f.blocks[b].insts, {});
+    zero.of(Type::i32);  // may stand in this block
+    const std::vector<Value> old = std::exchange(f.blocks[b].insts, {});
     builder.at(b);
-    for (const ir::Value v : old) {
+    for (const Value v : old) {
       if (takes(v)) {
         builder.set_loc(f.insts[v].loc);
         for (unsigned i = first; i < f.insts[v].count; ++i) {
-          const ir::Value a = f.arg(v, i);
+          const Value a = f.arg(v, i);
           if (!hides(a)) continue;
-          const ir::Value hidden = builder.op2(ir::Op::xor_, zero.of(f.insts[a].type), a);
+          const Value hidden = builder.op2(Op::xor_, zero.of(f.insts[a].type), a);
           f.operands[f.insts[v].first + i] = hidden;
         }
       }

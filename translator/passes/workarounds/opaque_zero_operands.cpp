@@ -11,8 +11,6 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
 /// Values that a compiler can fold: they depend on nothing but constants, thread numbers and loop

@@ -8,11 +8,9 @@
 
 namespace ptx2spv::passes {
 
-using namespace ir;
-
 namespace {
 
-/// Numbers of conditions (ir::never) that other passes do not use.
+/// Numbers of conditions (never) that other passes do not use.
 constexpr std::uint32_t kFirstCut = 1u << 26;
 
 }  // namespace
