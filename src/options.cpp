@@ -41,8 +41,6 @@ constexpr Row kRows[] = {
 #define PTX2SPV_OPTION(name, variable, form, fallback, help) {variable, false, form},
 #define PTX2SPV_DEBUG_KEY(name, key, form, fallback, help) {key, true, form},
 #include "src/options.def"
-#undef PTX2SPV_OPTION
-#undef PTX2SPV_DEBUG_KEY
 };
 
 const Row& row_of(Option option) { return kRows[static_cast<int>(option)]; }

@@ -11,8 +11,6 @@ enum class Option {
 #define PTX2SPV_OPTION(name, variable, form, fallback, help) name,
 #define PTX2SPV_DEBUG_KEY(name, key, form, fallback, help) name,
 #include "src/options.def"
-#undef PTX2SPV_OPTION
-#undef PTX2SPV_DEBUG_KEY
 };
 
 /// The setting's value, empty if it is not set.

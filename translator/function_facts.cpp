@@ -49,7 +49,6 @@ std::uint32_t bindings(const ir::Function& function, const Profile& profile) {
     found |= 1u << number;                                           \
     break;
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
         default: break;
       }
     }

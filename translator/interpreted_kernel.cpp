@@ -119,7 +119,6 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
   region(ir::Space::space) = {launch.bindings[number].bytes, launch.bindings[number].size};
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
   std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
   region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
   // Machine code does not count iterations.

@@ -38,51 +38,23 @@ constexpr std::array<Reduced, 6> kReduced = {{
 }};
 
 constexpr Capability kCapabilities[] = {
-#define PTX2SPV_FEATURE(field, portable, swiftshader, lavapipe, nvidia, help) \
-  {Capability::Group::feature,                                                \
-   #field,                                                                    \
-   help,                                                                      \
-   {portable, swiftshader, lavapipe, nvidia},                                 \
-   [](Profile& profile) -> bool& { return profile.features.field; },          \
-   {},                                                                        \
-   {},                                                                        \
-   {}},
+#define PTX2SPV_ROW(group, member, field, portable, swiftshader, lavapipe, nvidia, help, ...) \
+  {Capability::Group::group,                                                                  \
+   #field,                                                                                    \
+   help,                                                                                      \
+   {portable, swiftshader, lavapipe, nvidia},                                                 \
+   [](Profile& profile) -> bool& { return profile.member.field; },                            \
+   __VA_ARGS__},
+#define PTX2SPV_FEATURE(...) PTX2SPV_ROW(feature, features, __VA_ARGS__, {}, {}, {})
 #include "ptx2spv/features.def"
-#undef PTX2SPV_FEATURE
-#define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help) \
-  {Capability::Group::exactness,                                                \
-   #field,                                                                      \
-   help,                                                                        \
-   {portable, swiftshader, lavapipe, nvidia},                                   \
-   [](Profile& profile) -> bool& { return profile.exactness.field; },           \
-   {},                                                                          \
-   {},                                                                          \
-   {}},
+#define PTX2SPV_EXACTNESS(...) PTX2SPV_ROW(exactness, exactness, __VA_ARGS__, {}, {}, {})
 #include "ptx2spv/exactness.def"
-#undef PTX2SPV_EXACTNESS
-#define PTX2SPV_COST(field, portable, swiftshader, lavapipe, nvidia, help) \
-  {Capability::Group::cost,                                                \
-   #field,                                                                 \
-   help,                                                                   \
-   {portable, swiftshader, lavapipe, nvidia},                              \
-   [](Profile& profile) -> bool& { return profile.costs.field; },          \
-   {},                                                                     \
-   {},                                                                     \
-   {}},
+#define PTX2SPV_COST(...) PTX2SPV_ROW(cost, costs, __VA_ARGS__, {}, {}, {})
 #include "ptx2spv/costs.def"
-#undef PTX2SPV_COST
-#define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, pass, \
-                           test)                                                                \
-  {Capability::Group::workaround,                                                               \
-   #field,                                                                                      \
-   symptom,                                                                                     \
-   {portable, swiftshader, lavapipe, nvidia},                                                   \
-   [](Profile& profile) -> bool& { return profile.workarounds.field; },                         \
-   seen,                                                                                        \
-   pass,                                                                                        \
-   test},
+#define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, ...)  \
+  PTX2SPV_ROW(workaround, workarounds, field, portable, swiftshader, lavapipe, nvidia, symptom, \
+              seen, __VA_ARGS__)
 #include "ptx2spv/workarounds.def"
-#undef PTX2SPV_WORKAROUND
 };
 
 std::optional<Profile> reduced_profile(std::string_view name) {

@@ -6,7 +6,6 @@ const std::vector<CheckRow>& check_rows() {
   static const std::vector<CheckRow> rows = {
 #define PTX2SPV_CHECK(name, bit, in_all, help) {#name, 1u << (bit), in_all, help},
 #include "ptx2spv/sanitize.def"
-#undef PTX2SPV_CHECK
   };
   return rows;
 }

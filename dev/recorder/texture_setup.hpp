@@ -15,17 +15,14 @@ namespace ptx2spv::recorder {
 enum class TexelFormat : std::uint8_t {
 #define PTX2SPV_FORMAT(name, bytes) name,
 #include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
 };
 inline constexpr const char* kTexelFormatNames[] = {
 #define PTX2SPV_FORMAT(name, bytes) #name,
 #include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
 };
 inline constexpr unsigned kTexelFormatBytes[] = {
 #define PTX2SPV_FORMAT(name, bytes) bytes,
 #include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
 };
 
 /// bits: the generator's bits. unit: floats in [0, 1). wide: floats of either sign over 24 powers

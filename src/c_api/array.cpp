@@ -6,9 +6,6 @@
 #include "src/c_api/handles.hpp"
 #include "src/device/device.hpp"
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 namespace {
 
 Status unknown(const char* what, std::uint32_t value) {

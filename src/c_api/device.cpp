@@ -7,9 +7,6 @@
 #include "src/c_api/handles.hpp"
 #include "src/device/device.hpp"
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 namespace {
 
 template <std::size_t N>

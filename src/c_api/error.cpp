@@ -42,9 +42,6 @@ ptx2spv_status fail_null(const char* what) {
 
 }  // namespace ptx2spv::runtime
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 extern "C" {
 
 const char* ptx2spv_build_id(void) {

@@ -4,9 +4,6 @@
 #include "ptx2spv/gl.hpp"
 #include "src/c_api/handles.hpp"
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 struct ptx2spv_shared_image : Held<gl::SharedImage> {};
 struct ptx2spv_shared_buffer : Held<gl::SharedBuffer> {};
 

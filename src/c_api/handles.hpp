@@ -117,3 +117,6 @@ std::uint32_t number_in(const Enum& value) {
 Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& args);
 
 }  // namespace ptx2spv::runtime
+
+using namespace ptx2spv;
+using namespace ptx2spv::runtime;

@@ -111,9 +111,6 @@ Status read_inputs(const char* const* ptx, const size_t* bytes, const char* cons
 
 }  // namespace ptx2spv::runtime
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 namespace {
 
 Status read_options(const ptx2spv_module_options* from, ModuleOptions& options) {

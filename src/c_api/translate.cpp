@@ -5,9 +5,6 @@
 
 #include "src/device/device.hpp"
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 namespace {
 
 Status read_profile(const ptx2spv_translate_options* from, Profile& profile) {

@@ -5,9 +5,6 @@
 #include "src/c_api/handles.hpp"
 #include "src/device/device.hpp"
 
-using namespace ptx2spv;
-using namespace ptx2spv::runtime;
-
 struct ptx2spv_vulkan_needs {
   vulkan::DeviceNeeds it;
 };

@@ -65,9 +65,6 @@ enum CUresult : int {
 #define PTX2SPV_CUDA_RUNTIME_ERROR(value, name, runtime, text) name = value,
 #define PTX2SPV_CUDA_DRIVER_ERROR(value, name, driver, text) name = value,
 #include "src/cuda/errors.def"
-#undef PTX2SPV_CUDA_ERROR
-#undef PTX2SPV_CUDA_RUNTIME_ERROR
-#undef PTX2SPV_CUDA_DRIVER_ERROR
 };
 
 enum CUarray_format : int {
@@ -413,7 +410,6 @@ struct DeviceAttribute {
     none,
 #define ATTRIBUTE(number, name, value) name = number,
 #include "src/cuda/device_attributes.def"
-#undef ATTRIBUTE
   };
 };
 

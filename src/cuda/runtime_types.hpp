@@ -210,13 +210,11 @@ struct cudaDeviceProp12 {
 #define PTX2SPV_PROP_1(type, name, count) type name count;
 #define PTX2SPV_PROP_0(type, name, count)
 #include "src/cuda/device_properties.def"
-#undef PTX2SPV_PROP
 };
 struct cudaDeviceProp13 {
 #define PTX2SPV_PROP(since12, since13, attribute, type, name, count) \
   PTX2SPV_PROP_##since13(type, name, count)
 #include "src/cuda/device_properties.def"
-#undef PTX2SPV_PROP
 #undef PTX2SPV_PROP_1
 #undef PTX2SPV_PROP_0
 };

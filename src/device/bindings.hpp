@@ -13,7 +13,6 @@ inline constexpr VkDescriptorType kBindingTypes[] = {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
   moves ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER_DYNAMIC : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
 };
 static_assert(std::size(kBindingTypes) == abi::kBindings);
 

@@ -5,24 +5,15 @@
 namespace ptx2spv::runtime {
 
 const char* InstanceFunctions::load(PFN_vkGetInstanceProcAddr get, VkInstance instance) {
-#define PTX2SPV_VK_GLOBAL(name)
 #define PTX2SPV_VK_INSTANCE(name)                                   \
   name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name)); \
   if (!name) return "vk" #name;
 #define PTX2SPV_VK_OPTIONAL(name) name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name));
-#define PTX2SPV_VK_DEVICE(name)
-#define PTX2SPV_VK_DEVICE_KHR(name)
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
   return nullptr;
 }
 
 const char* DeviceFunctions::load(PFN_vkGetDeviceProcAddr get, VkDevice device) {
-#define PTX2SPV_VK_INSTANCE(name)
-#define PTX2SPV_VK_OPTIONAL(name)
 #define PTX2SPV_VK_DEVICE(name)                                   \
   name = reinterpret_cast<PFN_vk##name>(get(device, "vk" #name)); \
   if (!name) return "vk" #name;

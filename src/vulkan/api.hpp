@@ -15,40 +15,21 @@ namespace ptx2spv::runtime {
 
 struct GlobalFunctions {
 #define PTX2SPV_VK_GLOBAL(name) PFN_vk##name name = nullptr;
-#define PTX2SPV_VK_INSTANCE(name)
-#define PTX2SPV_VK_OPTIONAL(name)
-#define PTX2SPV_VK_DEVICE(name)
-#define PTX2SPV_VK_DEVICE_KHR(name)
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_GLOBAL
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
 };
 
 struct InstanceFunctions {
-#define PTX2SPV_VK_GLOBAL(name)
 #define PTX2SPV_VK_INSTANCE(name) PFN_vk##name name = nullptr;
 #define PTX2SPV_VK_OPTIONAL(name) PFN_vk##name name = nullptr;
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
   /// Null, or the name of a required function that the instance does not have.
   const char* load(PFN_vkGetInstanceProcAddr get, VkInstance instance);
 };
 
 struct DeviceFunctions {
-#define PTX2SPV_VK_INSTANCE(name)
-#define PTX2SPV_VK_OPTIONAL(name)
 #define PTX2SPV_VK_DEVICE(name) PFN_vk##name name = nullptr;
 #define PTX2SPV_VK_DEVICE_KHR(name) PFN_vk##name name = nullptr;
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_GLOBAL
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
   const char* load(PFN_vkGetDeviceProcAddr get, VkDevice device);
   /// From now on nothing is destroyed or freed: a launch that never ends may use all of it.
   void keep_everything();

@@ -64,16 +64,7 @@ Result<std::shared_ptr<Instance>> make_instance(PFN_vkGetInstanceProcAddr get, s
   GlobalFunctions global;
 #define PTX2SPV_VK_GLOBAL(name) \
   global.name = reinterpret_cast<PFN_vk##name>(get(nullptr, "vk" #name));
-#define PTX2SPV_VK_INSTANCE(name)
-#define PTX2SPV_VK_OPTIONAL(name)
-#define PTX2SPV_VK_DEVICE(name)
-#define PTX2SPV_VK_DEVICE_KHR(name)
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_GLOBAL
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
   if (!global.CreateInstance)
     return failure(ErrorCode::no_device, origin + " has no vkCreateInstance");
 

@@ -47,8 +47,6 @@ TEST(Documentation, pages_list_every_setting_of_the_environment) {
 #define PTX2SPV_DEBUG_KEY(name, key, form, fallback, help) \
   keys += "| `" key "` | " fallback " | " help " |\n";
 #include "src/options.def"
-#undef PTX2SPV_OPTION
-#undef PTX2SPV_DEBUG_KEY
   documentation::expect_part("docs/user/troubleshooting.md", "environment", variables);
   documentation::expect_part("HACKING.md", "debug", keys);
 }
@@ -72,7 +70,6 @@ TEST(Documentation, abi_lists_every_binding) {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) \
   add(#name, abi::name, readonly, holds);
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
   EXPECT_EQ(count, abi::kBindings);
   documentation::expect_part("docs/reference/abi.md", "bindings", text);
 }

@@ -148,13 +148,9 @@ TEST(GeneratedPages, functions_lists_each_function_of_cuda_once) {
 #define PTX2SPV_CUDART_FUNCTION(which, name, ...) runtime[#name] = true;
 #define PTX2SPV_CUDART_MISSING(which, name, ...) runtime[#name] = false;
 #include "src/cuda/cudart/functions.def"
-#undef PTX2SPV_CUDART_FUNCTION
-#undef PTX2SPV_CUDART_MISSING
 #define PTX2SPV_DRIVER_FUNCTION(base, name, ...) driver[#name] = true;
 #define PTX2SPV_DRIVER_MISSING(base, name, ...) driver[#name] = false;
 #include "src/cuda/driver/functions.def"
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
   const std::string reason = "not supported: ";
   std::map<std::string, bool> listed[2];
   auto rows = rows_of(made_by("ptxexec", "cuda-functions"));

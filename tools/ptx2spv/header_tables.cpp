@@ -84,7 +84,6 @@ constexpr Number kSizes[] = {{"ABI_VERSION", abi::kVersion},
 constexpr Number kBindingNumbers[] = {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) {#name, number},
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
 };
 
 template <std::size_t N>

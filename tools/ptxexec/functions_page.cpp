@@ -20,16 +20,12 @@ constexpr Row kRuntime[] = {
 #define PTX2SPV_CUDART_FUNCTION(which, name, ...) {#name, #which, 0, nullptr},
 #define PTX2SPV_CUDART_MISSING(which, name, variant, reason) {#name, #which, 0, reason},
 #include "src/cuda/cudart/functions.def"
-#undef PTX2SPV_CUDART_FUNCTION
-#undef PTX2SPV_CUDART_MISSING
 };
 
 constexpr Row kDriver[] = {
 #define PTX2SPV_DRIVER_FUNCTION(base, name, version, ...) {#name, "", version, nullptr},
 #define PTX2SPV_DRIVER_MISSING(base, name, version, variant, reason) {#name, "", version, reason},
 #include "src/cuda/driver/functions.def"
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
 };
 
 std::string versions(const Row& row) {

@@ -11,7 +11,6 @@ using namespace flag;
 constexpr std::array kOps = {
 #define OP(name, types, flags, meaning) OpInfo{#name, types, flags},
 #include "translator/ir/ops.def"
-#undef OP
 };
 }  // namespace
 

@@ -24,7 +24,6 @@ enum class Type : std::uint8_t { none, i1, i32, i64, v2, v4 };
 enum class Op : std::uint8_t {
 #define OP(name, types, flags, meaning) name,
 #include "translator/ir/ops.def"
-#undef OP
 };
 
 /// Index of an instruction in Function::insts, which is also the value that it gives. 0 is no

@@ -31,7 +31,6 @@ constexpr SpecialRow kSpecials[] = {
 #define SPECIAL(name, type, vector, version) \
   {"%" #name, {SpecialReg::name, 0, Type::type, vector, version}},
 #include "translator/ptx/special_registers.def"
-#undef SPECIAL
 };
 static_assert(std::is_sorted(std::begin(kSpecials), std::end(kSpecials),
                              [](const SpecialRow& a, const SpecialRow& b) {

@@ -68,7 +68,6 @@ enum class Linkage : std::uint8_t { none, extern_, visible, weak, common };
 enum class SpecialReg : std::uint8_t {
 #define SPECIAL(name, type, vector, version) name,
 #include "translator/ptx/special_registers.def"
-#undef SPECIAL
   pm,      ///< pm0..pm7, Operand::index
   pm_64,   ///< pm0_64..pm7_64
   envreg,  ///< envreg0..envreg31

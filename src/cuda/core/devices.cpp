@@ -414,7 +414,6 @@ std::optional<int> device_attribute(DeviceObject& device, int attribute) {
   case number:                         \
     return value;
 #include "src/cuda/device_attributes.def"
-#undef ATTRIBUTE
     default: return std::nullopt;
   }
 }

@@ -19,9 +19,6 @@ constexpr ErrorRow kErrors[] = {
 #define PTX2SPV_CUDA_RUNTIME_ERROR(value, name, runtime, text) {value, "", #runtime, text},
 #define PTX2SPV_CUDA_DRIVER_ERROR(value, name, driver, text) {value, #driver, "", text},
 #include "src/cuda/errors.def"
-#undef PTX2SPV_CUDA_ERROR
-#undef PTX2SPV_CUDA_RUNTIME_ERROR
-#undef PTX2SPV_CUDA_DRIVER_ERROR
 };
 
 thread_local Api t_interface = Api::driver;

@@ -40,7 +40,6 @@ void fill_attributes(DeviceObject& device, cudaDeviceProp& p) {
   PTX2SPV_FIELD_##since12(attribute, name)
 #endif
 #include "src/cuda/device_properties.def"
-#undef PTX2SPV_PROP
 }
 
 CUresult properties(cudaDeviceProp& p, int ordinal) {

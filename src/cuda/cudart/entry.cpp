@@ -63,8 +63,6 @@ CUresult cudaGetDriverEntryPoint(const char* name, void** function, unsigned lon
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "src/cuda/cudart/functions.def"
 #pragma GCC diagnostic pop
-#undef PTX2SPV_CUDART_FUNCTION
-#undef PTX2SPV_CUDART_MISSING
 
 #define PTX2SPV_REFUSE(name, reason)           \
   PTX2SPV_DECLARE(name, 0)                     \

@@ -44,8 +44,6 @@ extern "C" {
   PTX2SPV_IF_##versions(PTX2SPV_DECLARE(name, __VA_ARGS__))
 #define PTX2SPV_CUDART_MISSING(versions, name, variant, reason)
 #include "src/cuda/cudart/functions.def"
-#undef PTX2SPV_CUDART_FUNCTION
-#undef PTX2SPV_CUDART_MISSING
 PTX2SPV_EXPORT CUresult __cudaGetKernel(CUkernel* found, const void* host);
 }
 

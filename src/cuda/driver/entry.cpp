@@ -30,8 +30,6 @@ extern "C" {
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #include "src/cuda/driver/functions.def"
 #pragma GCC diagnostic pop
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
 
 #define PTX2SPV_REFUSE(name, reason)     \
   PTX2SPV_DECLARE(name, 0)               \
@@ -47,8 +45,6 @@ extern "C" {
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
   PTX2SPV_REFUSE_##variant(name, reason)
 #include "src/cuda/driver/functions.def"
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
 
 }  // extern "C"
 
@@ -80,8 +76,6 @@ const std::vector<Row>& rows() {
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason) \
   {#base, since, false, PTX2SPV_ADDRESS(traced_##name), PTX2SPV_REFUSED_##variant(name)},
 #include "src/cuda/driver/functions.def"
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
     };
     std::ranges::stable_sort(*list, [](const Row& a, const Row& b) {
       const int order = std::strcmp(a.base, b.base);

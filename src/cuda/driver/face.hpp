@@ -17,8 +17,6 @@ extern "C" {
 #define PTX2SPV_DRIVER_FUNCTION(base, name, since, variant, ...) PTX2SPV_DECLARE(name, __VA_ARGS__)
 #define PTX2SPV_DRIVER_MISSING(base, name, since, variant, reason)
 #include "src/cuda/driver/functions.def"
-#undef PTX2SPV_DRIVER_FUNCTION
-#undef PTX2SPV_DRIVER_MISSING
 }
 
 inline CUresult keep(CUresult code) { return code; }

@@ -37,7 +37,6 @@ Calls::Calls(VkDevice handle, PFN_vkGetDeviceProcAddr next) : device(handle), ge
   };
 #define PTX2SPV_CALL(name) name = reinterpret_cast<PFN_vk##name>(load("vk" #name));
 #include "src/cuda/semaphore_layer/calls.def"
-#undef PTX2SPV_CALL
 }
 
 Mirror::Mirror(const Calls& calls, std::shared_ptr<Payload> payload, VkSemaphore handle)

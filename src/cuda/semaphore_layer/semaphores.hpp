@@ -21,7 +21,6 @@ struct Calls {
   PFN_vkGetDeviceProcAddr get = nullptr;
 #define PTX2SPV_CALL(name) PFN_vk##name name = nullptr;
 #include "src/cuda/semaphore_layer/calls.def"
-#undef PTX2SPV_CALL
   Calls() = default;
   Calls(VkDevice handle, PFN_vkGetDeviceProcAddr next);
 };

@@ -29,11 +29,6 @@ enum class Function {
 #define PTX2SPV_VK_DEVICE(name) name,
 #define PTX2SPV_VK_DEVICE_KHR(name) name,
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_GLOBAL
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
 };
 
 constexpr const char* kNames[] = {
@@ -43,11 +38,6 @@ constexpr const char* kNames[] = {
 #define PTX2SPV_VK_DEVICE(name) "vk" #name,
 #define PTX2SPV_VK_DEVICE_KHR(name) "vk" #name,
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_GLOBAL
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
 };
 
 /// Functions that Vulkan allows to fail by a lack of memory or a lost device.
@@ -175,11 +165,6 @@ PFN_vkVoidFunction wrap(std::string_view name, PFN_vkVoidFunction real) {
 #define PTX2SPV_VK_DEVICE(function) WRAP(function)
 #define PTX2SPV_VK_DEVICE_KHR(function) WRAP(function)
 #include "src/vulkan/functions.def"
-#undef PTX2SPV_VK_GLOBAL
-#undef PTX2SPV_VK_INSTANCE
-#undef PTX2SPV_VK_OPTIONAL
-#undef PTX2SPV_VK_DEVICE
-#undef PTX2SPV_VK_DEVICE_KHR
   return real;
 }
 

@@ -69,7 +69,6 @@ struct Loaded {
     };
 #define FUNCTION(result, name, parameters) find(api.name, "LLVM" #name);
 #include "translator/backend/host/llvm_api.def"
-#undef FUNCTION
     for (const char* part : {"TargetInfo", "Target", "TargetMC", "AsmPrinter"}) {
       void (*initialize)() = nullptr;
       find(initialize, fmt::format("LLVMInitialize{}{}", kTarget, part));

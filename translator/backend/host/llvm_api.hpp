@@ -85,7 +85,6 @@ inline constexpr unsigned kFunctionIndex = 0xffffffffu;
 struct Api {
 #define FUNCTION(result, name, parameters) result(*name) parameters = nullptr;
 #include "translator/backend/host/llvm_api.def"
-#undef FUNCTION
   std::string file;     ///< the library's name
   std::string version;  ///< tells one file of that name from another
 };

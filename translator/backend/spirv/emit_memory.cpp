@@ -38,7 +38,6 @@ Bound bound(const ir::MemAttr& mem) {
   case Space::space:                                                 \
     return {abi::kSet, number, #name, readonly};
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
     default: return {abi::kSlotSet, mem.slot, "slot", false};
   }
 }

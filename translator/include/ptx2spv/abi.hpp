@@ -13,12 +13,10 @@ inline constexpr std::uint32_t kSet = 0;
 enum Binding : std::uint32_t {
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) name = number,
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
 };
 inline constexpr std::uint32_t kBindings = 0
 #define PTX2SPV_BINDING(name, number, space, readonly, moves, holds) +1
 #include "ptx2spv/bindings.def"
-#undef PTX2SPV_BINDING
     ;
 inline constexpr std::uint32_t kLockWords = 4096;
 /// Bytes at the start of binding `memory` that no object has: null points there.

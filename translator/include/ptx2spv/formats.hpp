@@ -12,7 +12,6 @@ namespace ptx2spv {
 inline constexpr std::string_view kFormatNames[] = {
 #define PTX2SPV_FORMAT(name, bytes) #name,
 #include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
 };
 
 /// By TextureGeometry, whose first ones are those of surfaces and arrays.
@@ -27,7 +26,6 @@ constexpr unsigned component_bytes(abi::SurfaceFormat format) {
   case abi::SurfaceFormat::name:    \
     return bytes;
 #include "ptx2spv/formats.def"
-#undef PTX2SPV_FORMAT
   }
   return 0;
 }

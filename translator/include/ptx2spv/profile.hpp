@@ -11,33 +11,26 @@ namespace ptx2spv {
 
 /// What Vulkan reports.
 struct Features {
-#define PTX2SPV_FEATURE(field, portable, swiftshader, lavapipe, nvidia, help) bool field = portable;
+#define PTX2SPV_FEATURE(field, portable, ...) bool field = portable;
 #include "ptx2spv/features.def"
-#undef PTX2SPV_FEATURE
 };
 
 /// What operations give. Where a row is false, routines compute the same results.
 struct Exactness {
-#define PTX2SPV_EXACTNESS(field, portable, swiftshader, lavapipe, nvidia, help) \
-  bool field = portable;
+#define PTX2SPV_EXACTNESS(field, portable, ...) bool field = portable;
 #include "ptx2spv/exactness.def"
-#undef PTX2SPV_EXACTNESS
 };
 
 /// What to prefer where several ways are right.
 struct Costs {
-#define PTX2SPV_COST(field, portable, swiftshader, lavapipe, nvidia, help) bool field = portable;
+#define PTX2SPV_COST(field, portable, ...) bool field = portable;
 #include "ptx2spv/costs.def"
-#undef PTX2SPV_COST
 };
 
 /// What the driver gets wrong and translations work around.
 struct Workarounds {
-#define PTX2SPV_WORKAROUND(field, portable, swiftshader, lavapipe, nvidia, seen, symptom, pass, \
-                           test)                                                                \
-  bool field = portable;
+#define PTX2SPV_WORKAROUND(field, portable, ...) bool field = portable;
 #include "ptx2spv/workarounds.def"
-#undef PTX2SPV_WORKAROUND
 };
 
 struct Profile {

@@ -14,14 +14,12 @@ enum Check : std::uint32_t {
   no_checks = 0,
 #define PTX2SPV_CHECK(name, bit, in_all, help) check_##name = 1u << (bit),
 #include "ptx2spv/sanitize.def"
-#undef PTX2SPV_CHECK
 };
 
 /// What `all` stands for.
 inline constexpr std::uint32_t kAllChecks = 0
 #define PTX2SPV_CHECK(name, bit, in_all, help) | ((in_all) ? 1u << (bit) : 0u)
 #include "ptx2spv/sanitize.def"
-#undef PTX2SPV_CHECK
     ;
 
 /// Those that change a kernel's translation.
