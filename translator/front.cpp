@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "translator/function_facts.hpp"
 #include "translator/pass_table.hpp"

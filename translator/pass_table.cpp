@@ -7,7 +7,6 @@
 #include "translator/passes/cfg/expand_recursion.hpp"
 #include "translator/passes/legalise/legalise_atomics.hpp"
 #include "translator/passes/legalise/move_shared_memory.hpp"
-#include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/threads/spin_loops.hpp"

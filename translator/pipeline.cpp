@@ -10,7 +10,6 @@
 #include "translator/passes/sanitize/provenance.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
-#include "translator/passes/texture/texture_records.hpp"
 
 namespace ptx2spv {
 

@@ -11,8 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <string>
-#include <vector>
 
 #include <spirv-tools/optimizer.hpp>
 

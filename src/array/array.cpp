@@ -207,8 +207,6 @@ SurfaceState::~SurfaceState() {
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 Result<Array> Array::create(const Device& device, const ArrayDesc& desc) {
   auto array = std::make_shared<ArrayState>();
   array->device = device.state();

@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "src/device/device.hpp"

@@ -9,8 +9,6 @@
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 namespace {
 
 Status check_range(const BufferState& buffer, std::uint64_t offset, std::uint64_t bytes) {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstring>
 #include <shared_mutex>
 
 #include "src/array/buffer.hpp"
@@ -190,8 +188,6 @@ Status same_device(const ArrayState& array, const DeviceState* other) {
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv {
-
-using namespace runtime;
 
 Status Array::upload(const ArrayRegion& region, std::span<const std::byte> bytes) {
   std::shared_lock lock(state_->device->residency);

@@ -80,8 +80,6 @@ Result<Array> import_image(const Device& device, const vulkan::MemoryDescriptor&
 
 namespace ptx2spv::vulkan {
 
-using namespace runtime;
-
 Result<Array> create_exportable(const Device& device, const ArrayDesc& desc) {
   auto made = make_image(device, desc, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT);
   if (!made) return made.error();

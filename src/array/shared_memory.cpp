@@ -256,8 +256,6 @@ Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared) {
 
 namespace ptx2spv::vulkan {
 
-using namespace runtime;
-
 Result<Buffer> create_exportable(const Device& device, std::uint64_t bytes) {
   if (!bytes) return make_error(ErrorCode::invalid_argument, "the buffer is empty");
   DeviceState& state = *device.state();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "src/array/buffer.hpp"
 #include "src/array/sampler.hpp"
@@ -53,8 +52,6 @@ void update_record(TextureState& texture) {
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv {
-
-using namespace runtime;
 
 namespace {
 

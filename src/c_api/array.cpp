@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "src/c_api/handles.hpp"
-#include "src/device/device.hpp"
 
 namespace {
 

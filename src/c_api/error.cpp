@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "src/device/device.hpp"
-
 namespace ptx2spv::runtime {
 
 namespace {

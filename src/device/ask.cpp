@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <vector>
 
 #include "src/device/probe_process.hpp"
 #include "src/options.hpp"

@@ -1,7 +1,5 @@
 #include "src/device/calibrate.hpp"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdio>
 #include <map>

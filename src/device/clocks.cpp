@@ -1,6 +1,5 @@
 #include "src/device/clocks.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>

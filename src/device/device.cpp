@@ -364,8 +364,6 @@ Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreate
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 Result<Device> Device::open(const DeviceOptions& options) {
   std::string notes;
   auto candidates = enumerate_candidates(options, notes, false);

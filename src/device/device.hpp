@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -125,3 +124,7 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
 int select_candidate(std::vector<Candidate>& candidates, std::string_view selection);
 
 }  // namespace ptx2spv::runtime
+
+namespace ptx2spv {
+using namespace runtime;
+}

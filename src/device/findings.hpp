@@ -1,7 +1,6 @@
 // The distinct places that the sanitizer found on a device.
 #pragma once
 
-#include <functional>
 #include <mutex>
 #include <set>
 #include <string>

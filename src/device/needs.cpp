@@ -186,8 +186,6 @@ struct NeedsState {
 
 namespace ptx2spv::vulkan {
 
-using namespace runtime;
-
 Result<DeviceNeeds> DeviceNeeds::query(PFN_vkGetInstanceProcAddr get, VkInstance instance,
                                        VkPhysicalDevice physical) {
   if (!get || !instance || !physical)

@@ -161,8 +161,6 @@ int select_candidate(std::vector<Candidate>& candidates, std::string_view select
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 std::string DeviceInfo::uuid_text() const {
   std::string text;
   for (std::size_t i = 0; i < uuid.size(); ++i)

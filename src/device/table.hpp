@@ -2,7 +2,6 @@
 // handles that name them. A handle is dead as soon as its record is released.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>

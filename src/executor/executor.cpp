@@ -1,11 +1,9 @@
 // What all executors do to prepare a launch.
-#include <algorithm>
 #include <cstring>
 
 #include "src/executor/executor.hpp"
 #include "src/executor/tier.hpp"
 #include "src/launch/backing.hpp"
-#include "src/launch/shape.hpp"
 
 namespace ptx2spv::runtime {
 

@@ -178,8 +178,6 @@ std::optional<Error> GraphState::find_trap() {
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 Result<Graph> Graph::create(const Device& device) {
   auto graph = std::make_shared<GraphState>();
   graph->device = device.state();

@@ -6,8 +6,6 @@
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
   if (kernel.state()->module->device.get() != &state_->device)
     return make_error(ErrorCode::invalid_argument,

@@ -4,7 +4,6 @@
 
 #include "ptx2spv/vulkan.hpp"
 #include "src/executor/executor.hpp"
-#include "src/executor/tier.hpp"
 #include "src/launch/report.hpp"
 
 namespace ptx2spv::runtime {
@@ -103,8 +102,6 @@ Status RecordingState::record(VkCommandBuffer commands, LaunchPlan&& plan) {
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv::vulkan {
-
-using namespace runtime;
 
 Result<Recording> Recording::create(const Device& device) {
   return Recording(std::make_shared<RecordingState>(device.state()));

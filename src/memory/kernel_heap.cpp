@@ -1,7 +1,6 @@
 #include "src/memory/kernel_heap.hpp"
 
 #include <bit>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>

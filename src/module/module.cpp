@@ -156,8 +156,6 @@ Status allocate_variables(ModuleState& module) {
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 Result<Module> Module::load(const Device& device, std::string_view ptx, std::string file,
                             const ModuleOptions& options) {
   return load(device, {PtxModule::Input{ptx, std::move(file)}}, options);

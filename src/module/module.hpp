@@ -1,7 +1,6 @@
 // The state behind Module and Kernel.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <limits>
 #include <map>

@@ -115,8 +115,6 @@ Status create_static_texture(ModuleState& module, const StaticTexref& ref) {
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 namespace {
 
 template <class Bound, class Object>

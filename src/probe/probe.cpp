@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 
 #include <chrono>
-#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -20,8 +19,6 @@
 #include "src/probe/questions.hpp"
 
 namespace ptx2spv {
-
-using namespace runtime;
 
 namespace {
 

@@ -2,11 +2,9 @@
 // report.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "src/probe/asker.hpp"
 

@@ -9,8 +9,6 @@
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 namespace {
 
 Status check(const StreamState& stream, const Buffer& buffer, std::uint64_t offset,

@@ -7,8 +7,6 @@
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 namespace {
 
 // The rows of a box: where each lies when they are dense, and where on the other side.

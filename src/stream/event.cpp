@@ -12,8 +12,6 @@ EventState::~EventState() {
 
 namespace ptx2spv {
 
-using namespace runtime;
-
 Result<Event> Event::create(const Device& device) {
   auto event = std::make_shared<EventState>();
   event->device = device.state();

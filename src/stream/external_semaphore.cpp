@@ -72,8 +72,6 @@ Result<std::shared_ptr<ExternalSemaphoreState>> make(const Device& device, bool 
 
 namespace ptx2spv::vulkan {
 
-using namespace runtime;
-
 Result<ExternalSemaphore> ExternalSemaphore::create(const Device& device, bool timeline) {
   auto made = make(device, timeline, VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
   if (!made) return made.error();

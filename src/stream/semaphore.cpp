@@ -4,8 +4,6 @@
 
 namespace ptx2spv::vulkan {
 
-using namespace runtime;
-
 namespace {
 
 Status submit(const Stream& stream, std::span<const SemaphoreValue> all, bool waits) {

@@ -1,7 +1,5 @@
 #include "src/stream/stream.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <span>
 #include <string>
-#include <type_traits>
 
 namespace ptx2spv::layer {
 

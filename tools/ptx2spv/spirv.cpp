@@ -11,7 +11,6 @@
 #include <csignal>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 #include "tools/ptxrun/draft.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <vector>
 

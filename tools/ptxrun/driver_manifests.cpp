@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 
 #include "tools/common/files.hpp"
 #include "tools/common/json.hpp"

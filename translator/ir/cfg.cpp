@@ -1,7 +1,6 @@
 #include "translator/ir/cfg.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "translator/ir/trap_state.hpp"
 
 #include <array>
-#include <string>
 
 namespace ptx2spv::ir {
 

@@ -3,7 +3,6 @@
 // manual, chapter 9.7.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "translator/ir/ir.hpp"

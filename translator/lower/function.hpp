@@ -8,9 +8,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "translator/ir/trap_state.hpp"
 #include "translator/lower/arith.hpp"
 #include "translator/lower/lower.hpp"
 #include "translator/lower/memory.hpp"

@@ -1,7 +1,6 @@
 // Which definition a name means across PTX files, by nvlink's rules: one strong definition, of weak
 // ones the first, of common ones the largest; all that carry a name agree on its space, its size or
 // its prototype.
-#include <algorithm>
 
 #include <fmt/format.h>
 

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "translator/ptx/ast.hpp"
 #include "translator/ptx/instruction_table.hpp"
 #include "translator/ptx/matrix.hpp"

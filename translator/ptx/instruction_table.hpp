@@ -1,11 +1,9 @@
 // The instruction table (instructions.def) made ready for matching.
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,6 +1,5 @@
 // Declarations of variables and registers, with the rules that the manual has for them.
 #include <algorithm>
-#include <limits>
 
 #include "translator/ptx/parser_impl.hpp"
 

@@ -9,8 +9,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "translator/ptx/ast.hpp"
 #include "translator/ptx/instruction_table.hpp"
 #include "translator/ptx/lexer.hpp"

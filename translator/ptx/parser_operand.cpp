@@ -1,5 +1,4 @@
 // Operands, with their names resolved.
-#include <bit>
 
 #include "translator/ptx/parser_impl.hpp"
 

@@ -1,7 +1,6 @@
 // PTX's scalar types, state spaces, modifiers and special registers as enumerations.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 

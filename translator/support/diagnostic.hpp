@@ -1,10 +1,7 @@
 // Messages about the input: where, what, and notes that point elsewhere.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"

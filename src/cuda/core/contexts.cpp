@@ -1,5 +1,4 @@
 // Contexts: what belongs together on a device, and which is current on a thread.
-#include <algorithm>
 #include <limits>
 
 #include "src/cuda/core/backlog.hpp"

@@ -1,7 +1,6 @@
 // What both libraries do, in the driver interface's terms. Every function returns CUDA's code.
 #pragma once
 
-#include <span>
 #include <variant>
 
 #include "src/cuda/core/objects.hpp"

@@ -2,8 +2,6 @@
 // respects every edge: a device's queue does nothing else with streams either.
 #pragma once
 
-#include <list>
-
 #include "src/cuda/core/core.hpp"
 
 namespace ptx2spv::cuda {

@@ -1,7 +1,6 @@
 #include "src/cuda/core/graphics.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,4 @@
 // What the device has of OpenGL's objects, and its copies both ways.
-#include <algorithm>
 
 #include <fmt/format.h>
 

@@ -3,7 +3,6 @@
 // program open this library and let it fill a table of functions.
 #include <cstring>
 #include <memory>
-#include <string>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {

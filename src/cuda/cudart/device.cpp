@@ -1,9 +1,7 @@
 // Errors, devices and their properties.
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
-#include "src/cuda/core/texts.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {

@@ -2,8 +2,6 @@
 // variants for per-thread streams, and answers of those that are not supported.
 #include <dlfcn.h>
 
-#include <algorithm>
-
 #include "src/cuda/core/advice.hpp"
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/texts.hpp"

@@ -1,6 +1,4 @@
 // Allocations, page-locked and managed memory, pools, pointers and symbols.
-#include <algorithm>
-#include <cstring>
 
 #include "src/cuda/cudart/face.hpp"
 

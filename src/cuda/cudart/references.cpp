@@ -1,6 +1,5 @@
 // Texture and surface references, which CUDA's runtime had up to version 11: variables of the host
 // that stand for variables of a module, and the functions that point these at memory.
-#include <algorithm>
 
 #include "src/cuda/cudart/face.hpp"
 

@@ -1,6 +1,5 @@
 // What compilers call before main: a program's device code, kernels and variables by the addresses
 // that stand for them on the host.
-#include <cstring>
 #include <shared_mutex>
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // cuMemcpy and cuMemset in all their forms.
-#include "src/cuda/core/backlog.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {

@@ -1,8 +1,6 @@
 // Errors, devices, primary contexts and contexts.
-#include <algorithm>
 #include <cstring>
 
-#include "src/cuda/core/texts.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {

@@ -1,8 +1,6 @@
 // Memory, pools, pointers, arrays and mipmapped arrays.
-#include <algorithm>
 #include <cstring>
 
-#include "src/cuda/core/advice.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {

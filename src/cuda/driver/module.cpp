@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <fmt/format.h>
-
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {

@@ -1,7 +1,5 @@
 // Streams.
-#include <cstring>
 
-#include "src/cuda/core/advice.hpp"
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {

@@ -1,6 +1,4 @@
 // Texture and surface objects and references.
-#include <algorithm>
-#include <cstring>
 
 #include "src/cuda/driver/face.hpp"
 

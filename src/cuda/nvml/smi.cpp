@@ -2,7 +2,6 @@
 // path.
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 

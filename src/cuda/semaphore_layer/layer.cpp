@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
-#include <string>
 
 #include "src/cuda/semaphore_layer/semaphores.hpp"
 #include "src/cuda/semaphore_layer/submissions.hpp"

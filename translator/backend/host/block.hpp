@@ -6,7 +6,6 @@
 // lets all others of its block go first.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "translator/backend/host/program.hpp"

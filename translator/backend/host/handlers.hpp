@@ -1,9 +1,6 @@
 // The steps' handlers, by what they work on.
 #pragma once
 
-#include <bit>
-#include <cstring>
-
 #include "translator/backend/host/program.hpp"
 
 #if defined(__clang__)

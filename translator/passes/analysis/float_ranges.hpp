@@ -2,7 +2,6 @@
 // overflow can occur, a device's own operations are exact that are not everywhere.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>

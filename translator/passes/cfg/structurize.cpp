@@ -4,8 +4,6 @@
 // outermost loop inwards.
 #include "translator/passes/cfg/structurize.hpp"
 
-#include <algorithm>
-
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/cfg/blocks.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"

@@ -2,7 +2,6 @@
 // legalise_float selects 0x7fffffff after each operation. Which NaN it is matters only where
 // something looks at the bits: sums, products and comparisons of NaN have the same results for all
 // of them.
-#include <algorithm>
 #include <vector>
 
 #include "translator/passes/passes.hpp"

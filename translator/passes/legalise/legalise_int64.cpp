@@ -1,7 +1,6 @@
 // 64-bit integers as pairs of 32-bit words where the device has none, and the cases that SPIR-V
 // leaves open made exact at any width: shifts by the width and more, division by zero, the most
 // negative number by -1.
-#include <bit>
 
 #include "translator/passes/analysis/known_bits.hpp"
 #include "translator/passes/passes.hpp"

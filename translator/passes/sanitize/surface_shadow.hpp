@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "translator/passes/sanitize/global_races.hpp"
 #include "translator/passes/surface/surface_record.hpp"
 
 namespace ptx2spv::passes {

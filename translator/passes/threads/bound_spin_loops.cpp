@@ -4,7 +4,6 @@
 // bound. It also traps as soon as another thread has trapped, so that a grid of waiting blocks ends
 // with the first of them.
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 

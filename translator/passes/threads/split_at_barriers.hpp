@@ -11,7 +11,6 @@
 #include "translator/passes/analysis/live_variables.hpp"
 #include "translator/passes/ir.hpp"
 #include "translator/passes/passes.hpp"
-#include "translator/passes/threads/spin_loops.hpp"
 
 namespace ptx2spv::passes::split {
 

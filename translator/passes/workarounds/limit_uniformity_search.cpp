@@ -4,7 +4,6 @@
 // first launch of a kernel whose offsets come from long computations on constants and parameters,
 // as those of textures do. This pass cuts such computations: a value that takes too many steps is
 // merged with a word that is always 0 and known not to be uniform.
-#include <algorithm>
 #include <cstdint>
 
 #include "translator/passes/passes.hpp"

@@ -4,7 +4,6 @@
 // that it unrolls. Such operands are merged with a word that is always 0, which the driver cannot
 // know.
 #include <algorithm>
-#include <utility>
 
 #include "translator/passes/passes.hpp"
 #include "translator/passes/workarounds/opaque_zero.hpp"
