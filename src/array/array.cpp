@@ -31,7 +31,7 @@ Status check(const ArrayDesc& desc) {
   if (desc.format > abi::SurfaceFormat::snorm16) return bad("an array has no such format");
   const bool rows = desc.geometry == Geometry::d2 || desc.geometry == Geometry::d3 ||
                     desc.geometry == Geometry::a2d;
-  const bool layered = desc.geometry == Geometry::a1d || desc.geometry == Geometry::a2d;
+  const bool layered = is_layered(desc.geometry);
   constexpr std::uint32_t kLargest = 1u << 30;
   struct Extent {
     const char* name;
@@ -177,7 +177,7 @@ std::array<std::uint32_t, abi::kSurfaceWords> ArrayState::surface_record(
                                           0x10DD, 0x10DE, 0x10D2, 0x10D3, 0x10D0, 0x10D1};
   record[abi::s_channel_data_type] = kDataTypes[static_cast<std::size_t>(desc.format)];
   record[abi::s_channel_order] = desc.channels == 1 ? 0x10B0 : desc.channels == 2 ? 0x10B2 : 0x10B5;
-  bool layered = desc.geometry == Geometry::a1d || desc.geometry == Geometry::a2d;
+  bool layered = is_layered(desc.geometry);
   record[abi::s_array_size] = layered ? desc.layers : 0;
   record[abi::s_memory_layout] = 0;
   record[abi::s_channels] = desc.channels;

@@ -39,7 +39,7 @@ Result<ArrayBox> resolve(const ArrayState& array, const ArrayRegion& region) {
   ArrayBox box;
   ImageBox& image = box.image;
   image.image = array.image;
-  image.layered = array.desc.geometry == Geometry::a1d || array.desc.geometry == Geometry::a2d;
+  image.layered = is_layered(array.desc.geometry);
   image.level = region.level;
   image.x = region.x;
   image.y = region.y;

@@ -212,7 +212,7 @@ std::array<std::uint32_t, abi::kTextureWords> texture_record(const TextureSource
   }
   // Queries give an array's layers as the extent behind its last one; a cube map's layers are
   // cubes.
-  const bool layered = geometry == Geometry::a1d || geometry == Geometry::a2d;
+  const bool layered = is_layered(geometry);
   const std::uint32_t layers = !layered ? 0 : desc.cube ? source.layers / 6 : source.layers;
   const std::uint32_t shown = desc.cube && source.layers == 6 ? 0 : layers;
   record[abi::x_query_width] = source.width;

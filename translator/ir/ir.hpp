@@ -204,10 +204,6 @@ struct Var {
 };
 
 /// What a surface instruction does, for the operations surf_*; by imm of the instruction.
-enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d };
-constexpr bool is_layered(Geometry geometry) {
-  return geometry == Geometry::a1d || geometry == Geometry::a2d;
-}
 enum class ClampMode : std::uint8_t { trap, clamp, zero };
 enum class Query : std::uint8_t {
   width,

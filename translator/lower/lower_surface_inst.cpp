@@ -6,21 +6,21 @@ namespace ptx2spv::lower {
 
 namespace {
 
-ir::Geometry geometry_of(Mod mod) {
+Geometry geometry_of(Mod mod) {
   switch (mod) {
-    case Mod::d2: return ir::Geometry::d2;
-    case Mod::d3: return ir::Geometry::d3;
-    case Mod::a1d: return ir::Geometry::a1d;
-    case Mod::a2d: return ir::Geometry::a2d;
-    default: return ir::Geometry::d1;
+    case Mod::d2: return Geometry::d2;
+    case Mod::d3: return Geometry::d3;
+    case Mod::a1d: return Geometry::a1d;
+    case Mod::a2d: return Geometry::a2d;
+    default: return Geometry::d1;
   }
 }
 
-unsigned coordinates(ir::Geometry geometry) {
+unsigned coordinates(Geometry geometry) {
   switch (geometry) {
-    case ir::Geometry::d1: return 1;
-    case ir::Geometry::d2:
-    case ir::Geometry::a1d: return 2;
+    case Geometry::d1: return 1;
+    case Geometry::d2:
+    case Geometry::a1d: return 2;
     default: return 3;
   }
 }

@@ -194,7 +194,6 @@ class Buffer {
   std::shared_ptr<runtime::BufferState> state_;
 };
 
-enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d };
 const char* to_string(Geometry geometry);  ///< "1d" ... "a2d"
 std::optional<Geometry> parse_geometry(std::string_view text);
 const char* to_string(abi::SurfaceFormat format);  ///< "u8" ... "snorm16"

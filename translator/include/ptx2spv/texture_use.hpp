@@ -5,7 +5,11 @@
 
 namespace ptx2spv {
 
-/// What an instruction takes the texture for.
+enum class Geometry : std::uint8_t { d1, d2, d3, a1d, a2d };
+constexpr bool is_layered(Geometry geometry) {
+  return geometry == Geometry::a1d || geometry == Geometry::a2d;
+}
+/// What an instruction takes the texture for; the first ones are those of Geometry.
 enum class TextureGeometry : std::uint8_t { d1, d2, d3, a1d, a2d, cube, acube, d2ms, a2dms };
 /// Which level it reads: the base, one by number, one by gradients, or four texels of the base.
 enum class TextureMode : std::uint8_t { base, level, gradient, gather };
