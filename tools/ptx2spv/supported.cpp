@@ -6,17 +6,18 @@
 namespace ptx2spv::tools {
 namespace {
 
-struct Row {
+struct FormRow {
   enum class Kind : std::uint8_t { form, refused, younger } kind;
   const char *syntax, *slots;
   int version, target;
 };
 
-constexpr Row kRows[] = {
+constexpr FormRow kRows[] = {
 #define FORM(syntax, slots, operands, version, target) \
-  {Row::Kind::form, syntax, slots, version, target},
-#define REFUSED(syntax, why, version, target) {Row::Kind::refused, syntax, why, version, target},
-#define YOUNGER(mods, version, target, ...) {Row::Kind::younger, mods, "", version, target},
+  {FormRow::Kind::form, syntax, slots, version, target},
+#define REFUSED(syntax, why, version, target) \
+  {FormRow::Kind::refused, syntax, why, version, target},
+#define YOUNGER(mods, version, target, ...) {FormRow::Kind::younger, mods, "", version, target},
 #include "translator/ptx/instructions.def"
 };
 
@@ -24,15 +25,15 @@ constexpr Row kRows[] = {
 
 std::string supported_forms() {
   std::string accepted = "any instruction\n", refused;
-  for (const Row& row : kRows) {
-    if (row.kind == Row::Kind::refused) {
+  for (const FormRow& row : kRows) {
+    if (row.kind == FormRow::Kind::refused) {
       refused += "  " + std::string(row.syntax) + ": " + row.slots + "\n";
       continue;
     }
     char since[48];
     std::snprintf(since, sizeof since, "PTX %d.%d, sm_%d", row.version / 10, row.version % 10,
                   row.target);
-    if (row.kind == Row::Kind::younger) {  // below the forms of its opcode
+    if (row.kind == FormRow::Kind::younger) {  // below the forms of its opcode
       accepted += "    with " + std::string(row.syntax) + ": " + since + "\n";
       continue;
     }

@@ -34,11 +34,11 @@ int array_format(abi::SurfaceFormat format, std::uint32_t channels) {
   return 0;
 }
 
-class Runner {
+class CudaRunner {
  public:
-  Runner(const Manifest& manifest, const RunOptions& options)
+  CudaRunner(const Manifest& manifest, const RunOptions& options)
       : manifest_(manifest), options_(options) {}
-  ~Runner();
+  ~CudaRunner();
   RunResult run();
 
  private:
@@ -77,7 +77,7 @@ class Runner {
   EventHandle begin_ = nullptr, end_ = nullptr;
 };
 
-Runner::~Runner() {
+CudaRunner::~CudaRunner() {
   if (!context_) return;
   if (!broken_) {
     for (DevicePointer pointer : buffers_)
@@ -95,7 +95,7 @@ Runner::~Runner() {
   api_.context_release(device_);
 }
 
-bool Runner::check(Result result, const std::string& what, Exit exit) {
+bool CudaRunner::check(Result result, const std::string& what, Exit exit) {
   if (result == 0) return true;
   const char *name = nullptr, *text = nullptr;
   if (api_.error_name) api_.error_name(result, &name);
@@ -106,7 +106,7 @@ bool Runner::check(Result result, const std::string& what, Exit exit) {
   return false;
 }
 
-bool Runner::open_device() {
+bool CudaRunner::open_device() {
   std::string reason;
   if (!manifest_.samplers.empty()) {
     result_.exit = Exit::usage;
@@ -151,7 +151,7 @@ bool Runner::open_device() {
          check(api_.event_create(&end_, 0), "no event");
 }
 
-bool Runner::load_modules() {
+bool CudaRunner::load_modules() {
   std::string log(16384, '\0');
   // An option's value stands in the pointer itself.
   int keys[] = {kJitErrorLog, kJitErrorLogBytes, kJitLevel};
@@ -187,7 +187,7 @@ bool Runner::load_modules() {
   return !failed(api_.module_load(&module_, image, 0, nullptr, nullptr), manifest_.modules[0]);
 }
 
-bool Runner::make_arrays() {
+bool CudaRunner::make_arrays() {
   for (const SurfaceSpec& spec : manifest_.surfaces) {
     const ArrayDesc& desc = spec.desc;
     Array3DDescriptor form;
@@ -234,7 +234,7 @@ bool Runner::make_arrays() {
   return true;
 }
 
-bool Runner::make_textures() {
+bool CudaRunner::make_textures() {
   for (const BufferSpec& spec : manifest_.buffers)
     if (!check(api_.mem_alloc(&buffers_.emplace_back(), spec.bytes),
                spec.init.where + "the memory"))
@@ -281,7 +281,7 @@ bool Runner::make_textures() {
   return true;
 }
 
-bool Runner::surface_object(std::uint32_t index, std::uint32_t level, Object& object) {
+bool CudaRunner::surface_object(std::uint32_t index, std::uint32_t level, Object& object) {
   ArrayState& array = arrays_[index];
   if (!array.objects[level]) {
     ResourceDescriptor resource{};
@@ -294,14 +294,15 @@ bool Runner::surface_object(std::uint32_t index, std::uint32_t level, Object& ob
   return true;
 }
 
-std::uint64_t Runner::handle(std::uint32_t position) {
+std::uint64_t CudaRunner::handle(std::uint32_t position) {
   if (position >= kTextureBase) return textures_[position - kTextureBase];
   Object object = 0;
   surface_object(position, 0, object);
   return object;
 }
 
-bool Runner::copy_level(std::uint32_t index, std::uint32_t level, std::byte* host, bool to_array) {
+bool CudaRunner::copy_level(std::uint32_t index, std::uint32_t level, std::byte* host,
+                            bool to_array) {
   const ArrayDesc& desc = manifest_.surfaces[index].desc;
   const auto extent = level_extent(desc, level);
   Memcpy3D copy;
@@ -327,7 +328,7 @@ bool Runner::copy_level(std::uint32_t index, std::uint32_t level, std::byte* hos
   return check(api_.copy3d(&copy), manifest_.surfaces[index].init.where + "the copy");
 }
 
-bool Runner::fill_memory() {
+bool CudaRunner::fill_memory() {
   const auto value = [this](std::uint32_t position) { return handle(position); };
   const auto fail = [&](const std::string& error) {
     if (error.empty()) return result_.exit != Exit::good;
@@ -369,7 +370,7 @@ bool Runner::fill_memory() {
   return true;
 }
 
-bool Runner::bind_references(const LaunchSpec& spec) {
+bool CudaRunner::bind_references(const LaunchSpec& spec) {
   for (const auto& [name, index] : spec.surfrefs) {
     if (!api_.module_surfref || !api_.surfref_array) {
       result_.exit = Exit::usage;
@@ -395,8 +396,8 @@ bool Runner::bind_references(const LaunchSpec& spec) {
   return true;
 }
 
-bool Runner::bind_texref(const std::string& name, const TextureSpec& texture,
-                         const std::string& what) {
+bool CudaRunner::bind_texref(const std::string& name, const TextureSpec& texture,
+                             const std::string& what) {
   constexpr unsigned kOverrideFormat = 1;
   TexRef reference = nullptr;
   if (!check(api_.module_texref(&reference, module_, name.c_str()), what)) return false;
@@ -441,7 +442,7 @@ bool Runner::bind_texref(const std::string& name, const TextureSpec& texture,
   return check(result, what);
 }
 
-bool Runner::launch(const LaunchSpec& spec, const std::string& name, LaunchTime& time) {
+bool CudaRunner::launch(const LaunchSpec& spec, const std::string& name, LaunchTime& time) {
   const std::string what = spec.where + "kernel " + spec.kernel;
   Function function = nullptr;
   if (!check(api_.module_function(&function, module_, name.c_str()), what)) return false;
@@ -494,7 +495,7 @@ bool Runner::launch(const LaunchSpec& spec, const std::string& name, LaunchTime&
   return true;
 }
 
-bool Runner::read_outputs() {
+bool CudaRunner::read_outputs() {
   for (const OutputSpec& output : manifest_.outputs) {
     Bytes& bytes = result_.outputs.emplace_back();
     if (output.kind == OutputSpec::Kind::surface) {
@@ -519,7 +520,7 @@ bool Runner::read_outputs() {
   return true;
 }
 
-RunResult Runner::run() {
+RunResult CudaRunner::run() {
   const double start = now_ms();
   if (!open_device() || !load_modules()) return std::move(result_);
   const double opened = now_ms();
@@ -541,7 +542,7 @@ RunResult Runner::run() {
 }  // namespace
 
 RunResult run_cuda(const Manifest& manifest, const RunOptions& options) {
-  return Runner(manifest, options).run();
+  return CudaRunner(manifest, options).run();
 }
 
 double now_ms() {

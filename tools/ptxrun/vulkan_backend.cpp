@@ -23,9 +23,9 @@ Exit exit_of(ErrorCode code) {
   }
 }
 
-class Runner {
+class VulkanRunner {
  public:
-  Runner(const Manifest& manifest, const RunOptions& options)
+  VulkanRunner(const Manifest& manifest, const RunOptions& options)
       : manifest_(manifest), options_(options) {}
   RunResult run() {
     run_all();
@@ -66,19 +66,20 @@ class Runner {
   std::vector<Buffer> buffers_;
 };
 
-bool Runner::fail(const Error& error, const std::string& where) {
+bool VulkanRunner::fail(const Error& error, const std::string& where) {
   result_.exit = exit_of(error.code);
   const bool located = error.trap || !error.messages.empty();
   result_.error = located ? error.to_string() : where + error.text;
   return false;
 }
 
-void Runner::span(std::string name, const char* category, double start, std::string detail) {
+void VulkanRunner::span(std::string name, const char* category, double start, std::string detail) {
   if (options_.trace)
     result_.spans.push_back({std::move(name), category, start, now_ms(), std::move(detail)});
 }
 
-void Runner::launch_spans(const std::string& name, double start, const DeviceStatistics& before) {
+void VulkanRunner::launch_spans(const std::string& name, double start,
+                                const DeviceStatistics& before) {
   if (!options_.trace) return;
   const DeviceStatistics after = device_->statistics();
   const double translated = start + after.translation_ms - before.translation_ms;
@@ -90,7 +91,7 @@ void Runner::launch_spans(const std::string& name, double start, const DeviceSta
   span("launch " + name, "launch", start);
 }
 
-bool Runner::open() {
+bool VulkanRunner::open() {
   const double start = now_ms();
   DeviceOptions form;
   form.select = options_.device;
@@ -118,7 +119,7 @@ bool Runner::open() {
   return load();
 }
 
-bool Runner::load() {
+bool VulkanRunner::load() {
   const double start = now_ms();
   std::vector<std::string> texts;
   if (const std::string error = read_modules(manifest_, texts); !error.empty()) {
@@ -145,7 +146,8 @@ bool Runner::load() {
   return false;
 }
 
-const Surface* Runner::surface(std::uint32_t index, std::uint32_t level, const std::string& where) {
+const Surface* VulkanRunner::surface(std::uint32_t index, std::uint32_t level,
+                                     const std::string& where) {
   auto& place = surfaces_[index][level];
   if (!place) {
     auto made = Surface::create(arrays_[index], level);
@@ -159,14 +161,14 @@ const Surface* Runner::surface(std::uint32_t index, std::uint32_t level, const s
   return &*place;
 }
 
-std::uint64_t Runner::handle(std::uint32_t position) {
+std::uint64_t VulkanRunner::handle(std::uint32_t position) {
   if (position >= kSamplerBase) return samplers_[position - kSamplerBase].handle();
   if (position >= kTextureBase) return textures_[position - kTextureBase].handle();
   const Surface* found = surface(position, 0, manifest_.surfaces[position].init.where);
   return found ? found->handle() : 0;
 }
 
-bool Runner::fill(const Init& init, const ArrayDesc* desc, Bytes& bytes) {
+bool VulkanRunner::fill(const Init& init, const ArrayDesc* desc, Bytes& bytes) {
   const std::string error = make_contents(
       init, desc, [this](std::uint32_t position) { return handle(position); }, bytes);
   if (error.empty()) return result_.exit == Exit::good;
@@ -175,7 +177,7 @@ bool Runner::fill(const Init& init, const ArrayDesc* desc, Bytes& bytes) {
   return false;
 }
 
-bool Runner::make_resources() {
+bool VulkanRunner::make_resources() {
   for (const SurfaceSpec& spec : manifest_.surfaces) {
     ArrayDesc desc = spec.desc;
     if (options_.backing) desc.backing = *options_.backing;
@@ -232,7 +234,7 @@ bool Runner::make_resources() {
   return true;
 }
 
-bool Runner::launch(const LaunchSpec& spec, const std::string& entry, LaunchTime& time) {
+bool VulkanRunner::launch(const LaunchSpec& spec, const std::string& entry, LaunchTime& time) {
   const auto kernel = module_->kernel(entry);
   if (!kernel) return fail(kernel.error(), spec.where);
   Args args;
@@ -281,7 +283,7 @@ bool Runner::launch(const LaunchSpec& spec, const std::string& entry, LaunchTime
   return true;
 }
 
-bool Runner::read_outputs() {
+bool VulkanRunner::read_outputs() {
   for (const OutputSpec& output : manifest_.outputs) {
     Bytes& bytes = result_.outputs.emplace_back();
     const double start = now_ms();
@@ -302,7 +304,7 @@ bool Runner::read_outputs() {
   return true;
 }
 
-void Runner::run_all() {
+void VulkanRunner::run_all() {
   const double start = now_ms();
   if (!open()) return;
   const double opened = now_ms();
@@ -327,7 +329,7 @@ void Runner::run_all() {
 }  // namespace
 
 RunResult run_vulkan(const Manifest& manifest, const RunOptions& options) {
-  return Runner(manifest, options).run();
+  return VulkanRunner(manifest, options).run();
 }
 
 }  // namespace ptx2spv::tools

@@ -30,12 +30,12 @@ using runtime::put_text;
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 /// A driver's code.
-struct Range {
+struct CodeRange {
   std::uintptr_t first = 0, end = 0;
 };
 
 // Handlers read all of this, so that nothing here moves or is freed.
-std::array<Range, 32> g_code;
+std::array<CodeRange, 32> g_code;
 std::atomic<std::size_t> g_ranges{0};
 std::array<struct sigaction, kSignals.size()> g_before;
 

@@ -414,6 +414,7 @@ std::optional<int> device_attribute(DeviceObject& device, int attribute) {
   case number:                         \
     return value;
 #include "src/cuda/device_attributes.def"
+#undef ATTRIBUTE  // for clang-format
     default: return std::nullopt;
   }
 }

@@ -18,7 +18,7 @@ namespace ptx2spv::cuda {
 namespace {
 
 /// Ranges by their first address; none touches another's bytes.
-class Ranges {
+class AddressRanges {
  public:
   bool add(std::uint64_t address, const std::shared_ptr<Allocation>& allocation) {
     std::unique_lock lock(mutex_);
@@ -61,12 +61,12 @@ class Ranges {
   std::map<std::uint64_t, std::shared_ptr<Allocation>> ranges_;
 };
 
-Ranges& by_address() {
-  static auto* ranges = new Ranges;
+AddressRanges& by_address() {
+  static auto* ranges = new AddressRanges;
   return *ranges;
 }
-Ranges& by_host() {
-  static auto* ranges = new Ranges;
+AddressRanges& by_host() {
+  static auto* ranges = new AddressRanges;
   return *ranges;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-struct PciInfo {
+struct PciPlace {
   char legacy[16];
   unsigned numbers[5];
   char id[32];
@@ -19,7 +19,7 @@ int nvmlDeviceGetCount_v2(unsigned* count);
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device);
 int nvmlDeviceGetName(void* device, char* text, unsigned bytes);
 int nvmlDeviceGetUUID(void* device, char* text, unsigned bytes);
-int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info);
+int nvmlDeviceGetPciInfo_v3(void* device, PciPlace* info);
 int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* total_free_used);
 int nvmlDeviceGetCudaComputeCapability(void* device, int* major, int* minor);
 }
@@ -47,7 +47,7 @@ std::vector<Gpu> gpus() {
     gpu.index = i;
     if (nvmlDeviceGetName(device, text, sizeof text) == 0) gpu.name = text;
     if (nvmlDeviceGetUUID(device, text, sizeof text) == 0) gpu.uuid = text;
-    PciInfo info{};
+    PciPlace info{};
     if (nvmlDeviceGetPciInfo_v3(device, &info) == 0) gpu.bus = info.id;
     int major = 0, minor = 0;
     nvmlDeviceGetCudaComputeCapability(device, &major, &minor);

@@ -98,7 +98,7 @@ class Assembler {
     out_.blocks.resize(order_.size());
     for (std::uint32_t i = 0; i < order_.size(); ++i) {
       const ir::Block& block = f_.blocks[order_[i]];
-      Code& code = out_.blocks[i];
+      BlockCode& code = out_.blocks[i];
       code.first = next();
       for (const Value v : block.insts)
         if (!instruction(v)) {

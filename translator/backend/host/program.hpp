@@ -125,7 +125,7 @@ struct Edge {
 };
 
 /// Blocks are numbered in an order in which a block's dominators come before it.
-struct Code {
+struct BlockCode {
   std::uint32_t first = 0, last = 0;  ///< steps [first, last)
   ir::Term term = ir::Term::exit;
   Place cond = 0;
@@ -140,7 +140,7 @@ struct Source {
 
 struct Program {
   std::vector<Step> steps;
-  std::vector<Code> blocks;
+  std::vector<BlockCode> blocks;
   std::vector<Row> constants;
   std::uint32_t rows = 0;  ///< of a warp's registers
   std::uint32_t shared_bytes = 0, local_bytes = 0;

@@ -94,7 +94,7 @@ void Warp::run_group(std::size_t index) {
   select(groups_[index].mask);
   for (;;) {
     Group& g = groups_[index];
-    const Code& code = program_->blocks[g.block];
+    const BlockCode& code = program_->blocks[g.block];
     const Step* step = program_->steps.data() + g.at;
     const Step* const end = program_->steps.data() + code.last;
     if (masked_) {
@@ -124,7 +124,7 @@ void Warp::follow(Group& group, const Edge& edge) {
 
 /// The end of a block. True where the group goes on at once.
 bool Warp::leave(std::size_t index) {
-  const Code& code = program_->blocks[groups_[index].block];
+  const BlockCode& code = program_->blocks[groups_[index].block];
   if (code.edges.empty()) {
     const std::uint32_t lanes = groups_[index].mask;
     groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(index));

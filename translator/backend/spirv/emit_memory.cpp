@@ -38,6 +38,7 @@ Bound bound(const ir::MemAttr& mem) {
   case Space::space:                                                 \
     return {abi::kSet, number, #name, readonly};
 #include "ptx2spv/bindings.def"
+#undef PTX2SPV_BINDING  // for clang-format
     default: return {abi::kSlotSet, mem.slot, "slot", false};
   }
 }

@@ -26,6 +26,7 @@ constexpr unsigned component_bytes(abi::SurfaceFormat format) {
   case abi::SurfaceFormat::name:    \
     return bytes;
 #include "ptx2spv/formats.def"
+#undef PTX2SPV_FORMAT  // for clang-format
   }
   return 0;
 }
