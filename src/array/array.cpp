@@ -22,13 +22,10 @@ std::uint64_t align_up(std::uint64_t value, std::uint64_t to) { return (value + 
 }  // namespace
 
 Status check(const ArrayDesc& desc) {
-  auto bad = [](std::string text) {
-    return make_error(ErrorCode::invalid_argument, std::move(text));
-  };
   if (desc.channels != 1 && desc.channels != 2 && desc.channels != 4)
-    return bad(fmt::format("an array has 1, 2 or 4 channels, not {}", desc.channels));
-  if (desc.geometry > Geometry::a2d) return bad("an array has no such geometry");
-  if (desc.format > abi::SurfaceFormat::snorm16) return bad("an array has no such format");
+    return bad_argument("an array has 1, 2 or 4 channels, not {}", desc.channels);
+  if (desc.geometry > Geometry::a2d) return bad_argument("an array has no such geometry");
+  if (desc.format > abi::SurfaceFormat::snorm16) return bad_argument("an array has no such format");
   const bool rows = desc.geometry == Geometry::d2 || desc.geometry == Geometry::d3 ||
                     desc.geometry == Geometry::a2d;
   const bool layered = is_layered(desc.geometry);
@@ -43,17 +40,17 @@ Status check(const ArrayDesc& desc) {
                             {"layers", desc.layers, layered ? 65536u : 1},
                             {"levels", desc.levels, 31}};
   for (const Extent& extent : extents) {
-    if (!extent.value) return bad(fmt::format("the array's {} is 0", extent.name));
+    if (!extent.value) return bad_argument("the array's {} is 0", extent.name);
     if (extent.value > extent.most && extent.most == 1)
-      return bad(fmt::format("a {} array has no {}, and {} was given", to_string(desc.geometry),
-                             extent.name, extent.value));
+      return bad_argument("a {} array has no {}, and {} was given", to_string(desc.geometry),
+                          extent.name, extent.value);
     if (extent.value > extent.most)
-      return bad(
-          fmt::format("the array's {} of {} is over {}", extent.name, extent.value, extent.most));
+      return bad_argument("the array's {} of {} is over {}", extent.name, extent.value,
+                          extent.most);
   }
   std::uint32_t longest = std::max({desc.width, desc.height, desc.depth});
   if ((longest >> (desc.levels - 1)) == 0)
-    return bad(fmt::format("an array of that extent has fewer than {} levels", desc.levels));
+    return bad_argument("an array of that extent has fewer than {} levels", desc.levels);
   return {};
 }
 
@@ -70,9 +67,8 @@ Status lay_out(ArrayState& array, std::uint64_t& total) {
     level.depth = std::max(desc.depth >> i, 1u);
     level.row_bytes = level.width * texel;
     if (level.row_bytes >> 31)
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("a row of {} texels of {} bytes is over 2,147,483,647 bytes",
-                                    level.width, texel));
+      return bad_argument("a row of {} texels of {} bytes is over 2,147,483,647 bytes", level.width,
+                          texel);
     level.row_pitch = align_up(level.row_bytes, kRowAlignment);
     level.slice_pitch = level.row_pitch * level.height;
     level.offset = total;
@@ -215,7 +211,7 @@ Result<Array> Array::create(const Device& device, const ArrayDesc& desc) {
   std::uint64_t total = 0;
   if (Status status = lay_out(*array, total); !status) return status.error();
   if (array->levels[0].row_bytes >> 31)
-    return make_error(ErrorCode::invalid_argument, "a row of the array has more than 2 GiB");
+    return bad_argument("a row of the array has more than 2 GiB");
   array->image_backed = wants_image(*array->device, desc);
   array->movable = is_movable(desc);
   if (array->image_backed) {
@@ -251,14 +247,12 @@ std::uint64_t Array::bytes(std::uint32_t level) const {
 namespace {
 
 Status check_level(const ArrayState& array, std::uint32_t level, std::uint64_t bytes) {
-  if (level >= array.levels.size())
-    return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
+  if (level >= array.levels.size()) return bad_argument("the array has no level {}", level);
   if (bytes != array.levels[level].dense_bytes)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("level {} of the {} array{} has {} bytes, and {} were given",
-                                  level, to_string(array.desc.geometry),
-                                  array.desc.name.empty() ? "" : " '" + array.desc.name + "'",
-                                  array.levels[level].dense_bytes, bytes));
+    return bad_argument("level {} of the {} array{} has {} bytes, and {} were given", level,
+                        to_string(array.desc.geometry),
+                        array.desc.name.empty() ? "" : " '" + array.desc.name + "'",
+                        array.levels[level].dense_bytes, bytes);
   return {};
 }
 
@@ -279,14 +273,13 @@ Status Array::download(std::span<std::byte> bytes, std::uint32_t level) const {
 }
 
 Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level) {
-  if (level >= state_->levels.size())
-    return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
+  if (level >= state_->levels.size()) return bad_argument("the array has no level {}", level);
   if (pattern_bytes == 1)
     pattern = (pattern & 0xff) * 0x01010101u;
   else if (pattern_bytes == 2)
     pattern = (pattern & 0xffff) * 0x00010001u;
   else if (pattern_bytes != 4)
-    return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
+    return bad_argument("a fill pattern has 1, 2 or 4 bytes");
   const Level& each = state_->levels[level];
   // Dense rows that do not hold whole patterns have it start anew in each row of the linear form
   // only.
@@ -309,7 +302,7 @@ Status Array::copy_from(const Array& from) {
   if (from.state() == state_) return {};
   if (a.width != b.width || a.height != b.height || a.depth != b.depth || a.layers != b.layers ||
       a.levels != b.levels || a.texel_bytes() != b.texel_bytes())
-    return make_error(ErrorCode::invalid_argument, "the arrays differ in extent or texel size");
+    return bad_argument("the arrays differ in extent or texel size");
   if (from.state()->device == state_->device) {
     std::shared_lock lock(state_->device->residency);
     const Level& last = state_->levels.back();
@@ -334,8 +327,7 @@ Status Array::copy_from(const Array& from) {
 
 Result<Surface> Surface::create(const Array& array, std::uint32_t level) {
   ArrayState& state = *array.state();
-  if (level >= state.levels.size())
-    return make_error(ErrorCode::invalid_argument, fmt::format("the array has no level {}", level));
+  if (level >= state.levels.size()) return bad_argument("the array has no level {}", level);
   auto surface = std::make_shared<SurfaceState>();
   surface->array = array.state();
   surface->level = level;
@@ -359,9 +351,7 @@ Result<VulkanImage> vulkan_image(const Array& array) {
   std::unique_lock lock(state.device->residency);
   if (state.image_backed) state.movable = false;
   mark_array(state);
-  if (!state.image_backed)
-    return make_error(ErrorCode::invalid_argument,
-                      "the array is linear: there is no image behind it");
+  if (!state.image_backed) return bad_argument("the array is linear: there is no image behind it");
   return VulkanImage{reinterpret_cast<std::uint64_t>(state.image),
                      static_cast<std::uint32_t>(storage_format(state.desc.texel_bytes()))};
 }
@@ -384,7 +374,7 @@ Result<Array> runtime::array_over(const Device& device, VkImage image, const Arr
 }
 
 Result<Array> import_image(const Device& device, const VulkanImage& image, const ArrayDesc& desc) {
-  if (!image.image) return make_error(ErrorCode::invalid_argument, "the imported image is null");
+  if (!image.image) return bad_argument("the imported image is null");
   return array_over(device, reinterpret_cast<VkImage>(image.image), desc, nullptr);
 }
 

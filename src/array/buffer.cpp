@@ -13,9 +13,8 @@ namespace {
 
 Status check_range(const BufferState& buffer, std::uint64_t offset, std::uint64_t bytes) {
   if (offset <= buffer.bytes && bytes <= buffer.bytes - offset) return {};
-  return make_error(ErrorCode::invalid_argument,
-                    fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes, offset,
-                                buffer.bytes));
+  return bad_argument("{} bytes at {} do not lie in a buffer of {} bytes", bytes, offset,
+                      buffer.bytes);
 }
 
 /// The last byte of `rows` rows and `slices` slices plus one, or nothing on overflow.
@@ -44,21 +43,19 @@ Status resolve(const BufferState& buffer, const Region& region, std::uint64_t ho
   rows.host_row_pitch = region.host_row_pitch ? region.host_row_pitch : region.row_bytes;
   if (__builtin_mul_overflow(rows.row_pitch, rows.rows, &rows.slice_pitch) ||
       __builtin_mul_overflow(rows.host_row_pitch, rows.rows, &rows.host_slice_pitch))
-    return make_error(ErrorCode::invalid_argument, "the region is larger than any buffer");
+    return bad_argument("the region is larger than any buffer");
   if (region.slice_pitch) rows.slice_pitch = region.slice_pitch;
   if (region.host_slice_pitch) rows.host_slice_pitch = region.host_slice_pitch;
   auto span = span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices, rows.slice_pitch);
   auto host =
       span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices, rows.host_slice_pitch);
-  if (!span || !host)
-    return make_error(ErrorCode::invalid_argument, "the region is larger than any buffer");
+  if (!span || !host) return bad_argument("the region is larger than any buffer");
   if (rows.row_pitch < rows.row_bytes || rows.host_row_pitch < rows.row_bytes)
-    return make_error(ErrorCode::invalid_argument, "a pitch of the region is less than its row");
+    return bad_argument("a pitch of the region is less than its row");
   if (Status status = check_range(buffer, region.offset, *span); !status) return status;
   if (*host > host_bytes)
-    return make_error(
-        ErrorCode::invalid_argument,
-        fmt::format("the region spans {} bytes on the host, and {} were given", *host, host_bytes));
+    return bad_argument("the region spans {} bytes on the host, and {} were given", *host,
+                        host_bytes);
   rows.offset = buffer.offset + region.offset;
   return {};
 }
@@ -156,9 +153,8 @@ Result<Buffer> Buffer::view(const Device& device, std::uint64_t address, std::ui
   std::uint64_t offset = 0;
   const Block* block = state->heap.find(address, offset);
   if (!block || bytes > block->size - offset)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("{} bytes at address {:#x} do not lie in memory of the device",
-                                  bytes, address));
+    return bad_argument("{} bytes at address {:#x} do not lie in memory of the device", bytes,
+                        address);
   auto view = std::make_shared<BufferState>();
   view->device = state;
   view->buffer = block->buffer;
@@ -209,7 +205,7 @@ Status Buffer::fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pat
   else if (pattern_bytes == 2)
     pattern = (pattern & 0xffff) * 0x00010001u;
   else if (pattern_bytes != 4)
-    return make_error(ErrorCode::invalid_argument, "a fill pattern has 1, 2 or 4 bytes");
+    return bad_argument("a fill pattern has 1, 2 or 4 bytes");
   state_->written(offset, bytes);
   return fill_bytes(*state_->device, state_->buffer, state_->mapped, state_->offset + offset, bytes,
                     pattern);
@@ -219,11 +215,11 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uin
                          std::uint64_t bytes) {
   const BufferState& source = *from.state();
   if (source.device != state_->device)
-    return make_error(ErrorCode::invalid_argument, "the buffers belong to different devices");
+    return bad_argument("the buffers belong to different devices");
   if (Status status = check_range(source, from_offset, bytes); !status) return status;
   if (Status status = check_range(*state_, offset, bytes); !status) return status;
   if (state_ == from.state() && offset < from_offset + bytes && from_offset < offset + bytes)
-    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+    return bad_argument("the ranges of a copy overlap");
   state_->written(offset, bytes);
   Rows row;
   row.offset = state_->offset + offset;
@@ -235,11 +231,9 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uin
 Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Region& region) {
   const BufferState& source = *from.state();
   if (source.device != state_->device)
-    return make_error(ErrorCode::invalid_argument, "the buffers belong to different devices");
+    return bad_argument("the buffers belong to different devices");
   if (from_offset > source.bytes)
-    return make_error(
-        ErrorCode::invalid_argument,
-        fmt::format("a copy reads from {} of a buffer of {} bytes", from_offset, source.bytes));
+    return bad_argument("a copy reads from {} of a buffer of {} bytes", from_offset, source.bytes);
   Rows rows;
   if (Status status = resolve(*state_, region, source.bytes - from_offset, rows); !status)
     return status;
@@ -250,7 +244,7 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Re
   const auto read =
       *span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices, rows.host_slice_pitch);
   if (source.buffer == state_->buffer && first < rows.offset + span && rows.offset < first + read)
-    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+    return bad_argument("the ranges of a copy overlap");
   mark_rows(*state_, rows);
   return copy_rows(*state_->device, source.buffer, first, source.mapped, state_->buffer,
                    state_->mapped, rows);
@@ -263,10 +257,8 @@ VulkanBuffer vulkan_buffer(const Buffer& buffer) {
 
 Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
   const auto& state = device.state();
-  if (!buffer.buffer || !buffer.bytes)
-    return make_error(ErrorCode::invalid_argument, "the imported buffer is null or empty");
-  if (buffer.offset % 4)
-    return make_error(ErrorCode::invalid_argument, "an imported buffer starts at a multiple of 4");
+  if (!buffer.buffer || !buffer.bytes) return bad_argument("the imported buffer is null or empty");
+  if (buffer.offset % 4) return bad_argument("an imported buffer starts at a multiple of 4");
   auto imported = std::make_shared<BufferState>();
   imported->device = state;
   imported->buffer = reinterpret_cast<VkBuffer>(buffer.buffer);
@@ -280,9 +272,9 @@ Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
     imported->address = state->heap.bound_address() + buffer.offset;
   } else {
     return make_error(ErrorCode::unsupported,
-                      fmt::format("{} has no buffer addresses: kernels cannot reach a buffer that "
-                                  "the runtime has not made",
-                                  state->info.name));
+                      "{} has no buffer addresses: kernels cannot reach a buffer that "
+                      "the runtime has not made",
+                      state->info.name);
   }
   if (Status status = list_allocation(*imported, false); !status) return status.error();
   return Buffer(std::move(imported));

@@ -11,17 +11,14 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-Error bad(std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); }
-
 // Completes one axis of a region and checks it.
 Status place(const char* axis, std::uint32_t first, std::uint32_t& count, std::uint32_t extent) {
   if (first >= extent)
-    return bad(
-        fmt::format("the region starts at {} = {}, and the level has {}", axis, first, extent));
+    return bad_argument("the region starts at {} = {}, and the level has {}", axis, first, extent);
   if (!count) count = extent - first;
   if (count > extent - first)
-    return bad(fmt::format("the region takes {} from {} = {}, and the level has {}", count, axis,
-                           first, extent));
+    return bad_argument("the region takes {} from {} = {}, and the level has {}", count, axis,
+                        first, extent);
   return {};
 }
 
@@ -34,7 +31,7 @@ bool whole_rows(const ArrayBox& box) {
 
 Result<ArrayBox> resolve(const ArrayState& array, const ArrayRegion& region) {
   if (region.level >= array.levels.size())
-    return bad(fmt::format("the array has no level {}", region.level));
+    return bad_argument("the array has no level {}", region.level);
   const Level& level = array.levels[region.level];
   ArrayBox box;
   ImageBox& image = box.image;
@@ -63,13 +60,13 @@ Result<ArrayBox> resolve(const ArrayState& array, const ArrayRegion& region) {
   rows.offset = array.linear.offset() + level.offset + image.z * level.slice_pitch +
                 image.y * level.row_pitch + std::uint64_t{image.x} * image.texel_bytes;
   image.row_pitch = region.row_pitch ? region.row_pitch : rows.row_bytes;
-  const auto too_far = [] { return bad("the region's pitches reach beyond any memory"); };
+  const auto too_far = [] { return bad_argument("the region's pitches reach beyond any memory"); };
   std::uint64_t rows_span = 0, slices_span = 0;
   if (__builtin_mul_overflow(image.row_pitch, std::uint64_t{image.height}, &rows_span))
     return too_far();
   image.slice_pitch = region.slice_pitch ? region.slice_pitch : rows_span;
   if (image.row_pitch < rows.row_bytes || (image.depth > 1 && image.slice_pitch < rows_span))
-    return bad("a pitch of the region is less than what it steps over");
+    return bad_argument("a pitch of the region is less than what it steps over");
   rows_span -= image.row_pitch - rows.row_bytes;
   if (__builtin_mul_overflow(image.slice_pitch, std::uint64_t{image.depth - 1}, &slices_span) ||
       __builtin_add_overflow(slices_span, rows_span, &box.span))
@@ -84,17 +81,17 @@ Result<ArrayBox> resolve_for_buffer(const ArrayState& array, const ArrayRegion& 
   auto box = resolve(array, region);
   if (!box) return box;
   if (buffer_offset > buffer_bytes || box->span > buffer_bytes - buffer_offset)
-    return bad(fmt::format("the region spans {} bytes, which from {} do not lie in a buffer of {}",
-                           box->span, buffer_offset, buffer_bytes));
+    return bad_argument("the region spans {} bytes, which from {} do not lie in a buffer of {}",
+                        box->span, buffer_offset, buffer_bytes);
   if (array.image_backed) {
     const std::uint64_t unit = array.desc.texel_bytes();
     const bool fits = buffer_offset % unit == 0 && box->image.row_pitch % unit == 0 &&
                       box->image.slice_pitch % unit == 0;
     const bool one_row = box->image.height == 1 && box->image.depth == 1;
     if (!fits && !(one_row && buffer_offset % unit == 0))
-      return bad(fmt::format(
+      return bad_argument(
           "offset {} and pitches {} and {} have to be multiples of {} for an array in an image",
-          buffer_offset, box->image.row_pitch, box->image.slice_pitch, unit));
+          buffer_offset, box->image.row_pitch, box->image.slice_pitch, unit);
   }
   return box;
 }
@@ -149,9 +146,7 @@ void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBo
 
 Status host_span(const ArrayBox& box, std::size_t bytes) {
   if (box.span <= bytes) return {};
-  return make_error(
-      ErrorCode::invalid_argument,
-      fmt::format("the region spans {} bytes on the host, and {} were given", box.span, bytes));
+  return bad_argument("the region spans {} bytes on the host, and {} were given", box.span, bytes);
 }
 
 bool reached_by_commands(const ArrayState& array) {
@@ -181,8 +176,7 @@ Status copy_box(const ArrayState& array, const ArrayBox& box, const BufferState&
 
 Status same_device(const ArrayState& array, const DeviceState* other) {
   if (array.device.get() == other) return {};
-  return make_error(ErrorCode::invalid_argument,
-                    "the array and what it is copied with belong to different devices");
+  return bad_argument("the array and what it is copied with belong to different devices");
 }
 
 }  // namespace ptx2spv::runtime
@@ -228,8 +222,8 @@ Status Array::copy_from(const Array& from, const ArrayRegion& source, const Arra
   const ArrayState& other = *from.state();
   if (Status status = same_device(*state_, other.device.get()); !status) return status;
   if (other.desc.texel_bytes() != state_->desc.texel_bytes())
-    return bad(fmt::format("texels of {} bytes are no texels of {}", other.desc.texel_bytes(),
-                           state_->desc.texel_bytes()));
+    return bad_argument("texels of {} bytes are no texels of {}", other.desc.texel_bytes(),
+                        state_->desc.texel_bytes());
   ArrayRegion read = source, written = region;
   read.row_pitch = read.slice_pitch = written.row_pitch = written.slice_pitch = 0;
   auto first = resolve(other, read);
@@ -238,8 +232,8 @@ Status Array::copy_from(const Array& from, const ArrayRegion& source, const Arra
   if (!second) return second.error();
   const ImageBox &a = first->image, &b = second->image;
   if (a.width != b.width || a.height != b.height || a.depth != b.depth)
-    return bad(fmt::format("a box of {} x {} x {} is not copied to one of {} x {} x {}", a.width,
-                           a.height, a.depth, b.width, b.height, b.depth));
+    return bad_argument("a box of {} x {} x {} is not copied to one of {} x {} x {}", a.width,
+                        a.height, a.depth, b.width, b.height, b.depth);
   // Through memory of the device, so that either may be an image and the boxes may overlap.
   auto between = state_->device->heap.allocate(MemoryKind::device, first->span);
   if (!between) return between.error();

@@ -64,9 +64,8 @@ Result<VkImageCreateInfo> image_info(const DeviceState& device, const ArrayDesc&
   VkFormat format = storage_format(desc.texel_bytes());
   bool extended = format != VK_FORMAT_R32_UINT && format != VK_FORMAT_R32G32B32A32_UINT;
   if (extended && !device.traits.storage_image_formats)
-    return make_error(ErrorCode::unsupported,
-                      fmt::format("{} has no storage images with {} bytes a texel",
-                                  device.info.name, desc.texel_bytes()));
+    return make_error(ErrorCode::unsupported, "{} has no storage images with {} bytes a texel",
+                      device.info.name, desc.texel_bytes());
   VkImageCreateInfo create{VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO};
   // Storage views are unsigned whatever the texels mean; sampled views need the format itself.
   create.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;

@@ -99,7 +99,7 @@ SharedMemory::~SharedMemory() {
 }
 
 Error lacks(const DeviceState& device, std::string_view what) {
-  return make_error(ErrorCode::unsupported, fmt::format("{} has no {}", device.info.name, what));
+  return make_error(ErrorCode::unsupported, "{} has no {}", device.info.name, what);
 }
 
 Status check_sharing(const DeviceState& device, VkExternalMemoryFeatureFlags features,
@@ -111,7 +111,7 @@ Status check_sharing(const DeviceState& device, VkExternalMemoryFeatureFlags fea
 
 Status check_descriptor(const vulkan::MemoryDescriptor& memory) {
   if (memory.fd >= 0 && memory.bytes) return {};
-  return make_error(ErrorCode::invalid_argument, "the descriptor is negative, or its memory empty");
+  return bad_argument("the descriptor is negative, or its memory empty");
 }
 
 Status allocate_exportable(SharedMemory& shared, VkExternalMemoryFeatureFlags features,
@@ -135,7 +135,7 @@ Status import_as(SharedMemory& shared, int fd) {
   // The driver takes what it imports, so that a copy of it leaves the caller's to the caller until
   // nothing can fail any more.
   link.fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (link.fd < 0) return make_error(ErrorCode::invalid_argument, "the descriptor is not open");
+  if (link.fd < 0) return bad_argument("the descriptor is not open");
   Status status = allocate(shared, link);
   if (!shared.memory) ::close(link.fd);
   return status;
@@ -150,15 +150,12 @@ Status allocate_imported(SharedMemory& shared, const vulkan::MemoryDescriptor& m
   shared.dedicated = memory.dedicated;
   const bool any = memory.memory_type == VK_MAX_MEMORY_TYPES;
   if (!any && (memory.memory_type > 31 || !(needs.memoryTypeBits >> memory.memory_type & 1)))
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("no {} can lie in memory of type {}", what, memory.memory_type));
+    return bad_argument("no {} can lie in memory of type {}", what, memory.memory_type);
   if (shared.offset % needs.alignment)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the {} lies at multiples of {} bytes", what, needs.alignment));
+    return bad_argument("the {} lies at multiples of {} bytes", what, needs.alignment);
   if (shared.offset > memory.bytes || needs.size > memory.bytes - shared.offset)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the {} needs {} bytes at {}, and the allocation has {}", what,
-                                  needs.size, shared.offset, memory.bytes));
+    return bad_argument("the {} needs {} bytes at {}, and the allocation has {}", what, needs.size,
+                        shared.offset, memory.bytes);
   // The type is the exporter's, which need not be known: a driver refuses others.
   Status status;
   for (std::uint32_t type = 0; type < VK_MAX_MEMORY_TYPES; ++type) {
@@ -240,8 +237,7 @@ std::array<std::uint8_t, VK_UUID_SIZE> driver_uuid(const Device& device) {
 
 Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared) {
   if (!shared || !shared->exportable)
-    return make_error(ErrorCode::invalid_argument,
-                      "the memory cannot be exported: create_exportable makes what can");
+    return bad_argument("the memory cannot be exported: create_exportable makes what can");
   const DeviceState& device = shared->device;
   VkMemoryGetFdInfoKHR info{VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR};
   info.memory = shared->memory;
@@ -257,7 +253,7 @@ Result<vulkan::MemoryDescriptor> export_descriptor(const SharedMemory* shared) {
 namespace ptx2spv::vulkan {
 
 Result<Buffer> create_exportable(const Device& device, std::uint64_t bytes) {
-  if (!bytes) return make_error(ErrorCode::invalid_argument, "the buffer is empty");
+  if (!bytes) return bad_argument("the buffer is empty");
   DeviceState& state = *device.state();
   auto features = buffer_features(state, VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT);
   if (!features) return features.error();
@@ -278,11 +274,10 @@ Result<MemoryDescriptor> export_memory(const Buffer& buffer) {
 Result<Buffer> import_memory(const Device& device, const MemoryDescriptor& memory,
                              std::uint64_t offset, std::uint64_t bytes) {
   if (Status status = check_descriptor(memory); !status) return status.error();
-  if (!bytes) return make_error(ErrorCode::invalid_argument, "the buffer is empty");
+  if (!bytes) return bad_argument("the buffer is empty");
   if (offset > memory.bytes || bytes > memory.bytes - offset)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("{} bytes at {} do not lie in an allocation of {} bytes", bytes,
-                                  offset, memory.bytes));
+    return bad_argument("{} bytes at {} do not lie in an allocation of {} bytes", bytes, offset,
+                        memory.bytes);
   DeviceState& state = *device.state();
   auto features = buffer_features(state, VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT);
   if (!features) return features.error();

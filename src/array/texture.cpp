@@ -55,15 +55,13 @@ namespace ptx2spv {
 
 namespace {
 
-Error bad(std::string text) { return make_error(ErrorCode::invalid_argument, std::move(text)); }
-
 /// What textures and samplers have in common.
 Status check(const TextureDesc& desc) {
   for (const AddressMode mode : desc.address)
     if (mode > AddressMode::border)
-      return bad(fmt::format("there is no address mode {}", static_cast<unsigned>(mode)));
+      return bad_argument("there is no address mode {}", static_cast<unsigned>(mode));
   if (desc.max_anisotropy < 1 || desc.max_anisotropy > 16)
-    return bad(fmt::format("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy));
+    return bad_argument("a texture's anisotropy is 1 to 16, not {}", desc.max_anisotropy);
   return {};
 }
 
@@ -74,16 +72,17 @@ Status check(const TextureSource& source, const TextureDesc& desc) {
   const bool integers = !real && source.format < abi::SurfaceFormat::unorm8 &&
                         (desc.read_as_integer || format_bytes(source.format) == 4);
   if (desc.linear_filter && integers)
-    return bad("a texture that is read as integers has no linear filter");
-  if (desc.mipmapped && source.offsets.empty()) return bad("memory is no mipmapped array");
+    return bad_argument("a texture that is read as integers has no linear filter");
+  if (desc.mipmapped && source.offsets.empty()) return bad_argument("memory is no mipmapped array");
   if (desc.linear_mipmap_filter && integers && (source.offsets.size() > 1 || desc.mipmapped))
-    return bad("levels that are read as integers have no linear mipmap filter");
-  if (desc.seamless_cube && !desc.cube) return bad("only a cube map is seamless");
+    return bad_argument("levels that are read as integers have no linear mipmap filter");
+  if (desc.seamless_cube && !desc.cube) return bad_argument("only a cube map is seamless");
   if (desc.cube &&
       (source.geometry != Geometry::a2d || source.layers % 6 != 0 || source.width != source.height))
-    return bad("a cube map has square layers, six for each cube");
+    return bad_argument("a cube map has square layers, six for each cube");
   if (!source.linear && (source.width > 131072 || source.height > 65536 || source.depth > 65536))
-    return bad("a texture has at most 131072 texels in a row and 65536 in the other directions");
+    return bad_argument(
+        "a texture has at most 131072 texels in a row and 65536 in the other directions");
   return {};
 }
 
@@ -143,7 +142,7 @@ Result<Texture> over_view(const Array& array, const TextureView& view, const Tex
   if (Status status = check(source, desc); !status) return status.error();
   const Level& last = state.levels[first + count - 1];
   if ((last.offset + last.bytes - level.offset) >> 32)
-    return bad("a texture of 4 GiB or more is not supported");
+    return bad_argument("a texture of 4 GiB or more is not supported");
   auto texture = std::make_shared<TextureState>();
   texture->array = array.state();
   texture->first_level = first;
@@ -165,27 +164,27 @@ Result<Texture> Texture::create_view(const Array& array, const TextureView& view
   const TextureView most = whole(array);
   if (view.format > abi::SurfaceFormat::snorm16 ||
       (view.channels != 1 && view.channels != 2 && view.channels != 4))
-    return bad("a texture has no such format");
+    return bad_argument("a texture has no such format");
   const std::uint32_t texel = format_bytes(view.format) * view.channels;
   if (texel != memory.texel_bytes())
-    return bad(fmt::format("a view of {} bytes a texel does not fit an array of {}", texel,
-                           memory.texel_bytes()));
+    return bad_argument("a view of {} bytes a texel does not fit an array of {}", texel,
+                        memory.texel_bytes());
   const auto inside = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) {
     return count && first < all && count <= all - first;
   };
   if (!inside(view.first_level, view.levels, most.levels))
-    return bad(fmt::format("the array has {} levels, and the view shows {} from level {}",
-                           most.levels, view.levels, view.first_level));
+    return bad_argument("the array has {} levels, and the view shows {} from level {}", most.levels,
+                        view.levels, view.first_level);
   if (!inside(view.first_layer, view.layers, most.layers))
-    return bad(fmt::format("the array has {} layers, and the view shows {} from layer {}",
-                           most.layers, view.layers, view.first_layer));
+    return bad_argument("the array has {} layers, and the view shows {} from layer {}", most.layers,
+                        view.layers, view.first_layer);
   return over_view(array, view, desc);
 }
 
 Result<Texture> Texture::create_level(const Array& array, std::uint32_t level,
                                       const TextureDesc& desc) {
   if (level >= array.state()->levels.size())
-    return bad(fmt::format("the array has no level {}", level));
+    return bad_argument("the array has no level {}", level);
   TextureView view = whole(array);
   view.first_level = level;
   view.levels = 1;
@@ -195,24 +194,26 @@ Result<Texture> Texture::create_level(const Array& array, std::uint32_t level,
 Result<Texture> Texture::create(const Buffer& buffer, const TextureMemory& memory,
                                 const TextureDesc& desc) {
   if (memory.channels != 1 && memory.channels != 2 && memory.channels != 4)
-    return bad(fmt::format("a texture has 1, 2 or 4 channels, not {}", memory.channels));
-  if (memory.format > abi::SurfaceFormat::snorm16) return bad("a texture has no such format");
+    return bad_argument("a texture has 1, 2 or 4 channels, not {}", memory.channels);
+  if (memory.format > abi::SurfaceFormat::snorm16)
+    return bad_argument("a texture has no such format");
   const std::uint64_t texel = std::uint64_t{format_bytes(memory.format)} * memory.channels;
   const std::uint64_t row = texel * memory.width;
-  if (!memory.width) return bad("a texture has no texels");
+  if (!memory.width) return bad_argument("a texture has no texels");
   if (memory.offset % 16 || (memory.height && memory.pitch % 16))
-    return bad("the memory of a texture starts, and its rows follow, at multiples of 16 bytes");
+    return bad_argument(
+        "the memory of a texture starts, and its rows follow, at multiples of 16 bytes");
   if (memory.height && memory.pitch < row)
-    return bad(
-        fmt::format("a row of the texture has {} bytes, and its pitch is {}", row, memory.pitch));
+    return bad_argument("a row of the texture has {} bytes, and its pitch is {}", row,
+                        memory.pitch);
   if (memory.height && memory.pitch >> 32)
-    return bad(fmt::format(
-        "rows of a texture lie less than 4 GiB apart, not {} bytes in any buffer", memory.pitch));
+    return bad_argument("rows of a texture lie less than 4 GiB apart, not {} bytes in any buffer",
+                        memory.pitch);
   const std::uint64_t bytes = memory.height ? memory.pitch * (memory.height - 1) + row : row;
   if (memory.offset > buffer.state()->bytes || bytes > buffer.state()->bytes - memory.offset)
-    return bad(fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes,
-                           memory.offset, buffer.state()->bytes));
-  if (bytes >> 32) return bad("a texture of 4 GiB or more is not supported");
+    return bad_argument("{} bytes at {} do not lie in a buffer of {} bytes", bytes, memory.offset,
+                        buffer.state()->bytes);
+  if (bytes >> 32) return bad_argument("a texture of 4 GiB or more is not supported");
   TextureSource source;
   source.geometry = memory.height ? Geometry::d2 : Geometry::d1;
   source.format = memory.format;
@@ -222,9 +223,10 @@ Result<Texture> Texture::create(const Buffer& buffer, const TextureMemory& memor
   source.row_pitch = memory.height ? memory.pitch : row;
   source.linear = memory.height == 0;
   source.address = buffer.address() + memory.offset;
-  if (source.address % 16) return bad("the memory of a texture starts at a multiple of 16 bytes");
+  if (source.address % 16)
+    return bad_argument("the memory of a texture starts at a multiple of 16 bytes");
   if (source.linear && memory.width > 1u << 28)
-    return bad("linear memory is read as at most 2^28 texels");
+    return bad_argument("linear memory is read as at most 2^28 texels");
   if (Status status = check(source, desc); !status) return status.error();
   auto texture = std::make_shared<TextureState>();
   texture->buffer = buffer.state();

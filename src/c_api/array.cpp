@@ -8,7 +8,7 @@
 namespace {
 
 Status unknown(const char* what, std::uint32_t value) {
-  return make_error(ErrorCode::invalid_argument, fmt::format("{} has no value {}", what, value));
+  return bad_argument("{} has no value {}", what, value);
 }
 
 Status read_texture(const ptx2spv_texture_desc* desc, TextureDesc& to) {
@@ -58,8 +58,7 @@ Status read_desc(const ptx2spv_array_desc* struct_, ArrayDesc& desc) {
   if (number_in(from.geometry) > PTX2SPV_A2D) return unknown("geometry", number_in(from.geometry));
   if (number_in(from.format) > PTX2SPV_SNORM16) return unknown("format", number_in(from.format));
   if (number_in(from.backing) > PTX2SPV_IMAGE) return unknown("backing", number_in(from.backing));
-  if (!from.width)
-    return make_error(ErrorCode::invalid_argument, "the array's description has no width");
+  if (!from.width) return bad_argument("the array's description has no width");
   auto one = [](uint32_t value) { return value ? value : 1; };
   desc.geometry = static_cast<Geometry>(from.geometry);
   desc.format = static_cast<abi::SurfaceFormat>(from.format);

@@ -97,14 +97,12 @@ Status check_options(const ptx2spv_device_options* options) {
   if (!check_names(options->disable, options->disable_count) ||
       !check_names(options->enable, options->enable_count) ||
       !check_names(options->require, options->require_count))
-    return make_error(ErrorCode::invalid_argument, "a name in the device options is null");
+    return bad_argument("a name in the device options is null");
   if (const std::uint32_t executor = number_in(options->executor); executor > PTX2SPV_EXECUTOR_HOST)
-    return make_error(
-        ErrorCode::invalid_argument,
-        fmt::format("the device options' executor is {}, and none is that", executor));
+    return bad_argument("the device options' executor is {}, and none is that", executor);
   std::string unknown;
   if (options->sanitize && !parse_checks(options->sanitize, unknown))
-    return make_error(ErrorCode::invalid_argument, unknown_check(unknown));
+    return bad_argument(unknown_check(unknown));
   return {};
 }
 

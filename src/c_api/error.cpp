@@ -27,15 +27,14 @@ ptx2spv_status fail(Error error) {
 }
 
 Status check_struct(const void* object, std::uint32_t given, std::size_t size, const char* name) {
-  if (!object) return make_error(ErrorCode::invalid_argument, std::string(name) + " is null");
+  if (!object) return bad_argument(std::string(name) + " is null");
   if (given >= size) return {};
-  return make_error(ErrorCode::invalid_argument,
-                    fmt::format("{} has the size {}, and {} in this version: PTX2SPV_INIT sets it",
-                                name, given, size));
+  return bad_argument("{} has the size {}, and {} in this version: PTX2SPV_INIT sets it", name,
+                      given, size);
 }
 
 ptx2spv_status fail_null(const char* what) {
-  return fail(make_error(ErrorCode::invalid_argument, std::string(what) + " is null"));
+  return fail(bad_argument(std::string(what) + " is null"));
 }
 
 }  // namespace ptx2spv::runtime

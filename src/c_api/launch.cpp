@@ -8,9 +8,6 @@
 namespace ptx2spv::runtime {
 
 Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& args) {
-  auto bad = [](std::string text) {
-    return make_error(ErrorCode::invalid_argument, std::move(text));
-  };
   if (Status status = check_struct(launch, "the launch"); !status) return status;
   auto one = [](uint32_t value) { return value ? value : 1; };
   config.grid = {one(launch->grid[0]), one(launch->grid[1]), one(launch->grid[2])};
@@ -20,20 +17,20 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   if (launch->sanitize) {
     std::string unknown;
     config.checks = parse_checks(launch->sanitize, unknown);
-    if (!config.checks) return bad(unknown_check(unknown));
+    if (!config.checks) return bad_argument(unknown_check(unknown));
   }
   if (launch->suppressions) config.suppressions = launch->suppressions;
   switch (const std::uint32_t filter = number_in(launch->filter)) {
     case PTX2SPV_FILTER_DEFAULT: break;
     case PTX2SPV_FILTER_EXACT: config.filter = FilterPolicy::exact; break;
     case PTX2SPV_FILTER_DEVICE: config.filter = FilterPolicy::device; break;
-    default: return bad(fmt::format("the launch's filter is {}, and none is that", filter));
+    default: return bad_argument("the launch's filter is {}, and none is that", filter);
   }
   switch (const std::uint32_t fp = number_in(launch->fp)) {
     case PTX2SPV_FP_DEFAULT: break;
     case PTX2SPV_FP_EXACT: config.fp = FpPolicy::exact; break;
     case PTX2SPV_FP_FAST: config.fp = FpPolicy::fast; break;
-    default: return bad(fmt::format("the launch's fp is {}, and none is that", fp));
+    default: return bad_argument("the launch's fp is {}, and none is that", fp);
   }
   auto threads = read_threads(launch->threads);
   if (!threads) return threads.error();
@@ -41,19 +38,18 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
   config.bind_slots = !launch->no_slots;
   config.cooperative = launch->cooperative != 0;
   if (launch->argument_count && !launch->arguments)
-    return bad(
-        fmt::format("the launch's arguments are null, and there are {}", launch->argument_count));
+    return bad_argument("the launch's arguments are null, and there are {}",
+                        launch->argument_count);
   for (uint32_t i = 0; i < launch->argument_count; ++i) {
     const ptx2spv_argument& each = launch->arguments[i];
     const int set = (each.surface != nullptr) + (each.texture != nullptr) +
                     (each.buffer != nullptr) + (each.data != nullptr) + (each.sampler != nullptr);
     if (set != 1)
-      return bad(
-          fmt::format("argument {} sets {} of surface, texture, sampler, buffer and data, not one",
-                      i + 1, set));
+      return bad_argument(
+          "argument {} sets {} of surface, texture, sampler, buffer and data, not one", i + 1, set);
     // Before it is read: no kernel has more bytes of parameters.
     if (each.data && each.bytes > 32764)
-      return bad(fmt::format("argument {} has more than 32764 bytes", i + 1));
+      return bad_argument("argument {} has more than 32764 bytes", i + 1);
     if (each.surface)
       args.surface(each.surface->it);
     else if (each.texture)
@@ -66,14 +62,14 @@ Status read_launch(const ptx2spv_launch* launch, LaunchConfig& config, Args& arg
       args.bytes({static_cast<const std::byte*>(each.data), each.bytes});
   }
   if (launch->reference_count && !launch->references)
-    return bad("the launch's references are null");
+    return bad_argument("the launch's references are null");
   for (uint32_t i = 0; i < launch->reference_count; ++i) {
     const ptx2spv_reference& each = launch->references[i];
     const int set =
         (each.surface != nullptr) + (each.texture != nullptr) + (each.sampler != nullptr);
     if (!each.name || set != 1)
-      return bad(fmt::format(
-          "reference {} has no name, or not exactly one of surface, texture and sampler", i + 1));
+      return bad_argument(
+          "reference {} has no name, or not exactly one of surface, texture and sampler", i + 1);
     if (each.surface)
       args.surfref(each.name, each.surface->it);
     else if (each.texture)
@@ -90,17 +86,13 @@ Result<std::optional<ThreadModel>> read_threads(const ptx2spv_threads& from) {
     case PTX2SPV_THREADS_DIRECT: return std::optional(ThreadModel::direct);
     case PTX2SPV_THREADS_FLAT: return std::optional(ThreadModel::flat);
     case PTX2SPV_THREADS_REGIONS: return std::optional(ThreadModel::regions);
-    default:
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("threads is {}, and no thread model is that", threads));
+    default: return bad_argument("threads is {}, and no thread model is that", threads);
   }
 }
 
 Status read_inputs(const char* const* ptx, const size_t* bytes, const char* const* files,
                    uint32_t count, std::vector<PtxModule::Input>& inputs) {
-  const auto null = [](const char* what) {
-    return make_error(ErrorCode::invalid_argument, std::string(what) + " is null");
-  };
+  const auto null = [](const char* what) { return bad_argument(std::string(what) + " is null"); };
   if (!ptx || !bytes || !files) return null("the texts, their sizes or their names");
   for (uint32_t i = 0; i < count; ++i) {
     if (!ptx[i] || !files[i]) return null("a text or its name");
@@ -236,8 +228,7 @@ ptx2spv_status ptx2spv_kernel_parameter(const ptx2spv_kernel* kernel, uint32_t i
   if (!kernel) return fail_null("the kernel");
   const auto& params = kernel->it.info().params;
   if (index >= params.size())
-    return fail(
-        make_error(ErrorCode::invalid_argument, "the kernel has no parameter of that index"));
+    return fail(bad_argument("the kernel has no parameter of that index"));
   if (name) *name = params[index].name.c_str();
   if (offset) *offset = params[index].offset;
   if (bytes) *bytes = params[index].bytes;

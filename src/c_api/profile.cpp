@@ -28,14 +28,12 @@ Status set_row(Profile& profile, std::string_view row, std::uint32_t value) {
   for (const LimitRow& each : kLimits)
     if (each.name == row) {
       if (!value && each.field == &Profile::max_workgroup_invocations)
-        return make_error(ErrorCode::invalid_argument, "a workgroup has to have an invocation");
+        return bad_argument("a workgroup has to have an invocation");
       profile.*each.field = value;
       return {};
     }
   if (!find_capability(row)) return no_row(row);
-  if (value > 1)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("'{}' is 0 or 1, not {}", row, value));
+  if (value > 1) return bad_argument("'{}' is 0 or 1, not {}", row, value);
   set_capability(profile, row, value != 0);
   return {};
 }

@@ -14,23 +14,19 @@ Status read_profile(const ptx2spv_translate_options* from, Profile& profile) {
   }
   const char* name = from && from->profile ? from->profile : "portable";
   const auto found = find_profile(name);
-  if (!found)
-    return make_error(ErrorCode::invalid_argument,
-                      "there is no profile '" + std::string(name) + "'");
+  if (!found) return bad_argument("there is no profile '" + std::string(name) + "'");
   profile = *found;
   return {};
 }
 
 Status read_slots(const ptx2spv_translate_options& from, std::vector<SlotSpec>& slots) {
-  if (from.slot_count && !from.slots)
-    return make_error(ErrorCode::invalid_argument, "the translation's slots are null");
+  if (from.slot_count && !from.slots) return bad_argument("the translation's slots are null");
   for (std::uint32_t i = 0; i < from.slot_count; ++i) {
     const ptx2spv_slot& slot = from.slots[i];
     const std::uint32_t backing = number_in(slot.backing);
     if (backing > PTX2SPV_SLOT_IMAGE || slot.format > PTX2SPV_SNORM16 || slot.geometry > 5 ||
         slot.channels > 4 || slot.channels == 3)
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("slot {} has a number that none of its fields has", i));
+      return bad_argument("slot {} has a number that none of its fields has", i);
     SlotSpec spec;
     spec.backing = static_cast<Backing>(backing);
     spec.format = static_cast<abi::SurfaceFormat>(slot.format);
@@ -72,23 +68,20 @@ Status read_options(const ptx2spv_translate_options* from, TranslateOptions& opt
   options.wide_surfaces = !from->assume_small_surfaces;
   options.assume_small_grid = from->assume_small_grid;
   options.shared_in_memory = from->shared_in_memory;
-  if (from->max_block_threads > 1024)
-    return make_error(ErrorCode::invalid_argument, "no block has more than 1024 threads");
+  if (from->max_block_threads > 1024) return bad_argument("no block has more than 1024 threads");
   if (from->max_block_threads) options.max_block_threads = from->max_block_threads;
   options.workgroup_threads = from->workgroup_threads;
   std::copy(from->block, from->block + 3, options.block);
   options.push_words = from->push_words;
   if (from->push_words > abi::kMostPushWords)
-    return make_error(
-        ErrorCode::invalid_argument,
-        fmt::format("a module uses at most {} words of push constants", abi::kMostPushWords));
+    return bad_argument("a module uses at most {} words of push constants", abi::kMostPushWords);
   if (from->wait_iterations)
     options.wait_iterations = from->wait_iterations == UINT32_MAX ? 0 : from->wait_iterations;
   if (from->routine_budget) options.routine_budget = *from->routine_budget;
   if (from->sanitize) {
     std::string unknown;
     const auto checks = parse_checks(from->sanitize, unknown);
-    if (!checks) return make_error(ErrorCode::invalid_argument, unknown_check(unknown));
+    if (!checks) return bad_argument(unknown_check(unknown));
     options.checks = *checks;
   }
   read_callbacks(*from, options);

@@ -88,11 +88,11 @@ Result<Asked> ask_in_process(const std::string& program, const DeviceIdentity& i
   while (!asked.answers.complete()) {
     ProbeProcess child;
     if (!child.start(program, {"answer", "uuid:" + uuid, asked.answers.text()}))
-      return make_error(ErrorCode::io, fmt::format("{} cannot be started", program));
+      return make_error(ErrorCode::io, "{} cannot be started", program);
     std::string line, open;
     ProbeProcess::Got got = child.read(line, 10 * limit_ms);
     if (got != ProbeProcess::Got::line || line != fmt::format("{} {}", kProbeProtocol, build_id()))
-      return make_error(ErrorCode::io, fmt::format("{} is no program of this build", program));
+      return make_error(ErrorCode::io, "{} is no program of this build", program);
     bool progress = false;
     while ((got = child.read(line, limit_ms)) == ProbeProcess::Got::line) {
       if (line.starts_with("ask ")) {
@@ -114,7 +114,7 @@ Result<Asked> ask_in_process(const std::string& program, const DeviceIdentity& i
       asked.rows.push_back({open, why, 0});
       progress = true;
     }
-    if (!progress) return make_error(ErrorCode::io, fmt::format("{} {}", program, how));
+    if (!progress) return make_error(ErrorCode::io, "{} {}", program, how);
   }
   return asked;
 }

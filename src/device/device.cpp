@@ -110,7 +110,7 @@ Status set_checks(DeviceState& device) {
   std::string unknown;
   const auto asked = parse_checks(option_text(Option::sanitize), unknown);
   if (!asked && !device.options.checks)
-    return make_error(ErrorCode::invalid_argument, "PTX2SPV_SANITIZE: " + unknown_check(unknown));
+    return bad_argument("PTX2SPV_SANITIZE: " + unknown_check(unknown));
   device.kernel_heap.when_made([&device](std::uint64_t address, std::uint64_t bytes) {
     device.allocations.add(address, bytes, true, kKernelHeapName);
   });
@@ -134,8 +134,7 @@ Status set_timeout(DeviceState& device) {
   const std::string_view text = option_text(Option::timeout);
   double seconds = 0;
   if (!text.empty() && (!read_number(text, seconds) || !(seconds >= 0)))
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("PTX2SPV_TIMEOUT: '{}' is no number of seconds", text));
+    return bad_argument("PTX2SPV_TIMEOUT: '{}' is no number of seconds", text);
   device.queue.set_timeout(device.options.timeout.value_or(seconds));
   return {};
 }
@@ -164,9 +163,9 @@ Status set_executor(DeviceState& device) {
                        reinterpret_cast<std::uint64_t>(memory.mapped()) == memory.address();
   if (!reached && asked == ExecutorPolicy::host)
     return make_error(ErrorCode::unsupported,
-                      fmt::format("the host runs no kernels for {}: it does not reach its memory "
-                                  "by the addresses that kernels use",
-                                  device.info.name));
+                      "the host runs no kernels for {}: it does not reach its memory "
+                      "by the addresses that kernels use",
+                      device.info.name);
   device.executor = reached ? asked : ExecutorPolicy::device;
   if (reached && device.info.kind == DeviceKind::cpu)
     device.heap.serve_pages(device.info.memory_bytes, largest_allocation(device));
@@ -176,15 +175,14 @@ Status set_executor(DeviceState& device) {
 }  // namespace
 
 Status open_device(DeviceState& device) {
-  if (const std::string wrong = wrong_option(); !wrong.empty())
-    return make_error(ErrorCode::invalid_argument, wrong);
+  if (const std::string wrong = wrong_option(); !wrong.empty()) return bad_argument(wrong);
   if (Status status = set_checks(device); !status) return status;
   if (Status status = set_timeout(device); !status) return status;
   if (!device.handle)
     if (Status status = create_vulkan_device(device); !status) return status;
   auto get_device_proc = device.instance->vk.GetDeviceProcAddr;
   if (const char* missing = device.vk.load(get_device_proc, device.handle))
-    return make_error(ErrorCode::no_device, fmt::format("the device has no {}", missing));
+    return make_error(ErrorCode::no_device, "the device has no {}", missing);
   if (Status status = device.queue.open(device.traits.queue_family, device.external_queue); !status)
     return status;
   device.heap.configure(device.info.kind == DeviceKind::cpu ||
@@ -256,8 +254,7 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
       options.profile.empty() ? std::string(option_text(Option::profile)) : options.profile;
   if (!name.empty() || options.within) {
     auto named = options.within ? options.within : find_profile(name);
-    if (!named)
-      return make_error(ErrorCode::invalid_argument, fmt::format("there is no profile '{}'", name));
+    if (!named) return bad_argument("there is no profile '{}'", name);
     for (const Capability& each : capabilities()) {
       // Only what both have, and what either needs.
       if (each.value(*named) != each.best()) each.in(profile) = !each.best();
@@ -270,8 +267,7 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
     profile.max_slots = std::min(profile.max_slots, named->max_slots);
   }
   auto unknown = [](const std::string& each) {
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("there is no capability '{}'", each));
+    return bad_argument("there is no capability '{}'", each);
   };
   for (const std::string& each : with_option(options.disable, Option::disable))
     if (!set_capability(profile, each, false)) return unknown(each);
@@ -279,8 +275,7 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
     const Capability* capability = find_capability(each);
     if (!capability) return unknown(each);
     if (capability->group != Capability::Group::workaround)
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("'{}' is no workaround: a device has it or has it not", each));
+      return bad_argument("'{}' is no workaround: a device has it or has it not", each);
     capability->in(profile) = true;
   }
   forget_floats(profile, controls);
@@ -289,10 +284,9 @@ Status restrict_profile(Profile& profile, const DeviceOptions& options, const st
     const Capability* capability = find_capability(each);
     if (!capability) return unknown(each);
     if (!capability->value(profile))
-      return make_error(
-          ErrorCode::unsupported,
-          fmt::format("{} lacks the required capability '{}' ({}), or it was disabled", device,
-                      each, capability->help));
+      return make_error(ErrorCode::unsupported,
+                        "{} lacks the required capability '{}' ({}), or it was disabled", device,
+                        each, capability->help);
   }
   return {};
 }
@@ -317,14 +311,14 @@ Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreate
   auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
   if (!get || !external.instance || !external.physical_device || !external.device ||
       !external.queue)
-    return make_error(ErrorCode::invalid_argument, "a handle of the external device is null");
+    return bad_argument("a handle of the external device is null");
   auto instance = std::make_shared<Instance>();
   instance->get_proc = get;
   instance->handle = static_cast<VkInstance>(external.instance);
   instance->owned = false;
   instance->origin = "the application";
   if (const char* missing = instance->vk.load(get, instance->handle))
-    return make_error(ErrorCode::no_device, fmt::format("the instance has no {}", missing));
+    return make_error(ErrorCode::no_device, "the instance has no {}", missing);
   auto state = std::make_shared<DeviceState>();
   state->instance = std::move(instance);
   state->physical = static_cast<VkPhysicalDevice>(external.physical_device);

@@ -189,8 +189,7 @@ namespace ptx2spv::vulkan {
 Result<DeviceNeeds> DeviceNeeds::query(PFN_vkGetInstanceProcAddr get, VkInstance instance,
                                        VkPhysicalDevice physical) {
   if (!get || !instance || !physical)
-    return make_error(ErrorCode::invalid_argument,
-                      "vkGetInstanceProcAddr, the instance or the physical device is null");
+    return bad_argument("vkGetInstanceProcAddr, the instance or the physical device is null");
   Instance borrowed;
   borrowed.get_proc = get;
   borrowed.handle = instance;

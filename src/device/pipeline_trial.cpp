@@ -180,8 +180,8 @@ Status try_pipeline(DeviceState& device, const PipelineTrial& trial) {
   const std::string key = "c-" + digest.text();
   const auto error = [&](std::string_view what) {
     return make_error(ErrorCode::unsupported,
-                      fmt::format("kernel '{}' is too large for the compiler of {}, which {}",
-                                  trial.spec.entry, device.info.name, what));
+                      "kernel '{}' is too large for the compiler of {}, which {}", trial.spec.entry,
+                      device.info.name, what);
   };
   if (device.disk)
     if (const auto known = device.disk->load(key)) {

@@ -67,8 +67,7 @@ Result<Suppressions> Suppressions::parse(std::string_view text, std::string_view
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (words.empty()) continue;
     const auto bad = [&](const Word& word, std::string why) {
-      return make_error(ErrorCode::invalid_argument,
-                        fmt::format("{}:{}:{}: error: {}", name, number, word.column, why));
+      return bad_argument("{}:{}:{}: error: {}", name, number, word.column, why);
     };
     Row row;
     std::string unknown;
@@ -111,8 +110,7 @@ Result<Suppressions> Suppressions::from_environment() {
   if (file.empty()) return Suppressions();
   std::string text;
   if (const std::string why = read_file(file, kMostText, text); !why.empty())
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("PTX2SPV_SUPPRESSIONS: {} cannot be read: {}", file, why));
+    return bad_argument("PTX2SPV_SUPPRESSIONS: {} cannot be read: {}", file, why);
   return parse(text, file);
 }
 

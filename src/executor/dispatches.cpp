@@ -88,8 +88,8 @@ Status cut_launch(LaunchPlan& plan) {
   if (key.threads == ThreadModel::flat) {
     if (blocks >> 32)
       return make_error(ErrorCode::unsupported,
-                        fmt::format("{} blocks that are larger than {} takes are too many", blocks,
-                                    device.info.name));
+                        "{} blocks that are larger than {} takes are too many", blocks,
+                        device.info.name);
     cut_blocks(device, first, blocks, static_cast<std::uint32_t>(volume(config.block)),
                key.workgroup_threads, out.dispatches);
     return {};
@@ -106,10 +106,9 @@ Status cut_launch(LaunchPlan& plan) {
   if (const std::uint64_t shadows = most_groups(plan.sanitized.get()))
     most = std::min(most, shadows);
   if (most < UINT64_MAX && blocks / most > kMostDispatches)
-    return make_error(
-        ErrorCode::unsupported,
-        fmt::format("{} blocks with {} bytes of shared memory each are too many for {}", blocks,
-                    shared, device.info.name));
+    return make_error(ErrorCode::unsupported,
+                      "{} blocks with {} bytes of shared memory each are too many for {}", blocks,
+                      shared, device.info.name);
   for (const Box& box : rest_of(config.grid, first)) cut_grid(device, box, most, out.dispatches);
   if (key.shared_in_memory)
     for (const Dispatch& each : out.dispatches)
@@ -117,9 +116,9 @@ Status cut_launch(LaunchPlan& plan) {
                                                     each.groups[2] * block_bytes);
   if (config.cooperative && out.dispatches.size() > 1)
     return make_error(ErrorCode::unsupported,
-                      fmt::format("{} blocks that are launched cooperatively are more than {} "
-                                  "takes at once",
-                                  blocks, device.info.name));
+                      "{} blocks that are launched cooperatively are more than {} "
+                      "takes at once",
+                      blocks, device.info.name);
   return {};
 }
 

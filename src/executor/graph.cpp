@@ -187,8 +187,7 @@ Result<Graph> Graph::create(const Device& device) {
 
 Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
   if (kernel.state()->module->device != state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the kernel and the graph belong to different devices");
+    return bad_argument("the kernel and the graph belong to different devices");
   auto facts = gather_facts(*kernel.state(), config, args);
   if (!facts) return facts.error();
   auto plan = plan_for_device(*facts);
@@ -206,11 +205,10 @@ Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buff
     return offset <= buffer.size() && bytes <= buffer.size() - offset;
   };
   if (!bytes || !inside(from, from_offset) || !inside(to, to_offset))
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("{} bytes do not lie in both buffers of the copy", bytes));
+    return bad_argument("{} bytes do not lie in both buffers of the copy", bytes);
   if (from.state() == to.state() && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes)
-    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+    return bad_argument("the ranges of a copy overlap");
   if (!from.state()->buffer || !to.state()->buffer)
     return make_error(ErrorCode::unsupported,
                       "a graph copies no buffers over the driver's largest allocation");

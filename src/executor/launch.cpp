@@ -8,8 +8,7 @@ namespace ptx2spv {
 
 Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Args& args) {
   if (kernel.state()->module->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the kernel and the stream belong to different devices");
+    return bad_argument("the kernel and the stream belong to different devices");
   auto facts = gather_facts(*kernel.state(), config, args);
   if (!facts) return facts.error();
   auto plan = choose_plan(*facts);
@@ -22,8 +21,7 @@ Status Stream::launch(const Kernel& kernel, const LaunchConfig& config, const Ar
 Status Stream::replay(const Graph& graph) {
   const auto& state = graph.state();
   if (state->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the graph and the stream belong to different devices");
+    return bad_argument("the graph and the stream belong to different devices");
   std::lock_guard lock(state_->mutex);
   state_->retire();
   std::uint64_t value = 0;

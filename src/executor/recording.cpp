@@ -109,10 +109,9 @@ Result<Recording> Recording::create(const Device& device) {
 
 Status Recording::launch(VkCommandBuffer commands, const Kernel& kernel, const LaunchConfig& config,
                          const Args& args) {
-  if (!commands) return make_error(ErrorCode::invalid_argument, "the command buffer is null");
+  if (!commands) return bad_argument("the command buffer is null");
   if (kernel.state()->module->device != state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the kernel and the recording belong to different devices");
+    return bad_argument("the kernel and the recording belong to different devices");
   auto facts = gather_facts(*kernel.state(), config, args);
   if (!facts) return facts.error();
   auto plan = plan_for_device(*facts);

@@ -156,9 +156,8 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
       own_shared() > device.profile.max_shared_bytes)
     return make_error(
         ErrorCode::unsupported,
-        fmt::format(
-            "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
-            kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes));
+        "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
+        kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes);
   // Where loops are tried, a module serves the rest of a grid, too.
   if (!(*variant)->info.guards_loops || !key.assume_small_grid ||
       device.executor == ExecutorPolicy::device)
@@ -179,10 +178,9 @@ Result<PipelineKey> pipeline_shape(const LaunchPlan& plan) {
       shape.size[1] = config.block.y;
       shape.size[2] = config.block.z;
       if (!block_fits(device, config.block))
-        return make_error(
-            ErrorCode::unsupported,
-            fmt::format("a block of {} x {} x {} is more than {} takes as it is", config.block.x,
-                        config.block.y, config.block.z, device.info.name));
+        return make_error(ErrorCode::unsupported,
+                          "a block of {} x {} x {} is more than {} takes as it is", config.block.x,
+                          config.block.y, config.block.z, device.info.name);
       break;
     case ThreadModel::flat: shape.size[0] = key.workgroup_threads; break;
     case ThreadModel::regions:

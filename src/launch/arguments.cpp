@@ -15,9 +15,8 @@ namespace {
 
 Error wrong(const KernelState& kernel, std::size_t index, const ParamInfo& param,
             std::string text) {
-  return make_error(ErrorCode::invalid_argument,
-                    fmt::format("argument {} of kernel '{}', parameter '{}' ({}): {}", index + 1,
-                                kernel.info->name, param.name, param.type, text));
+  return bad_argument("argument {} of kernel '{}', parameter '{}' ({}): {}", index + 1,
+                      kernel.info->name, param.name, param.type, text);
 }
 
 bool opaque(const ParamInfo& param) {
@@ -44,9 +43,8 @@ bool is_surface(const EntryInfo& info, const ParamInfo& param) {
 }
 
 Error foreign(const KernelState& kernel, const std::string& name) {
-  return make_error(
-      ErrorCode::invalid_argument,
-      fmt::format("'{}' was given an object of another device for '{}'", kernel.info->name, name));
+  return bad_argument("'{}' was given an object of another device for '{}'", kernel.info->name,
+                      name);
 }
 
 }  // namespace
@@ -54,9 +52,8 @@ Error foreign(const KernelState& kernel, const std::string& name) {
 Status write_arguments(const KernelState& kernel, const Args& args, std::vector<std::byte>& bytes) {
   const EntryInfo& info = *kernel.info;
   if (args.items.size() != info.params.size())
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("kernel '{}' has {} parameters, and {} arguments were given",
-                                  info.name, info.params.size(), args.items.size()));
+    return bad_argument("kernel '{}' has {} parameters, and {} arguments were given", info.name,
+                        info.params.size(), args.items.size());
   bytes.assign(std::max<std::size_t>(info.param_buffer_bytes, info.param_bytes), std::byte{0});
   for (std::size_t i = 0; i < args.items.size(); ++i) {
     const ParamInfo& param = info.params[i];
@@ -104,8 +101,7 @@ Status write_references(KernelState& kernel, const Args& args, std::vector<std::
   const auto missing = [&](const auto& given, const char* type, auto&& has) -> Status {
     for (const auto& [name, object] : given)
       if (!has(name))
-        return make_error(ErrorCode::not_found,
-                          fmt::format("{} has no {} '{}'", module.file, type, name));
+        return make_error(ErrorCode::not_found, "{} has no {} '{}'", module.file, type, name);
     return {};
   };
   const auto texref = [&](bool sampler) {

@@ -61,8 +61,7 @@ Status give_workspace(const EntryInfo& info, LaunchFacts& facts) {
 Result<Facts> gather_facts(KernelState& kernel, const LaunchConfig& config, const Args& args) {
   const EntryInfo& info = *kernel.info;
   if (const std::string text = wrong(info, config); !text.empty())
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("launch of kernel '{}': {}", info.name, text));
+    return bad_argument("launch of kernel '{}': {}", info.name, text);
   auto facts = std::make_shared<LaunchFacts>();
   facts->module = kernel.module->shared_from_this();
   facts->kernel = &kernel;

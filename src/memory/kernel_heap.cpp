@@ -34,11 +34,10 @@ std::uint64_t KernelHeap::bytes() const {
 Status KernelHeap::set_bytes(std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (memory_)
-    return make_error(ErrorCode::invalid_argument,
-                      "the heap of kernels keeps its size once a kernel with malloc was launched");
+    return bad_argument(
+        "the heap of kernels keeps its size once a kernel with malloc was launched");
   if (bytes > kMostBytes)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the heap of kernels has {} bytes at most", kMostBytes));
+    return bad_argument("the heap of kernels has {} bytes at most", kMostBytes);
   bytes_ = (bytes + abi::kHeapUnit - 1) / abi::kHeapUnit * abi::kHeapUnit;
   return {};
 }

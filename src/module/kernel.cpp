@@ -113,8 +113,8 @@ struct Words {
 
 /// The error of a translation that gave these messages.
 Error refused(const KernelState& kernel, std::vector<Message> messages) {
-  Error error = make_error(ErrorCode::translation,
-                           fmt::format("kernel '{}' cannot be translated", kernel.info->name));
+  Error error =
+      make_error(ErrorCode::translation, "kernel '{}' cannot be translated", kernel.info->name);
   for (const Message& each : messages)
     if (each.severity == Severity::error) {
       error.text = fmt::format("{}:{}:{}: error: {}", each.file, each.line, each.column, each.text);
@@ -202,10 +202,8 @@ Status check_buffers(const DeviceState& device, const Variant& variant) {
   const auto buffers = static_cast<std::uint32_t>(slots) +
                        static_cast<std::uint32_t>(std::popcount(variant.info.bindings));
   if (buffers <= device.traits.storage_buffers) return {};
-  return make_error(
-      ErrorCode::unsupported,
-      fmt::format("kernel '{}' needs {} storage buffers; {} has {}", variant.info.name, buffers,
-                  device.info.name, device.traits.storage_buffers));
+  return make_error(ErrorCode::unsupported, "kernel '{}' needs {} storage buffers; {} has {}",
+                    variant.info.name, buffers, device.info.name, device.traits.storage_buffers);
 }
 
 /// Whether the driver takes the local memory of an invocation.
@@ -214,11 +212,11 @@ Status check_local_memory(const DeviceState& device, const Variant& variant) {
   if (most == 0 || variant.info.local_bytes <= most) return {};
   const std::uint32_t threads = variant.info.threads_per_invocation;
   return make_error(ErrorCode::unsupported,
-                    fmt::format("kernel '{}' needs {} bytes of local memory for {} of a block; the "
-                                "driver of {} takes at most {}",
-                                variant.info.name, variant.info.local_bytes,
-                                threads > 1 ? fmt::format("{} threads", threads) : "a thread",
-                                device.info.name, most));
+                    "kernel '{}' needs {} bytes of local memory for {} of a block; the "
+                    "driver of {} takes at most {}",
+                    variant.info.name, variant.info.local_bytes,
+                    threads > 1 ? fmt::format("{} threads", threads) : "a thread", device.info.name,
+                    most);
 }
 
 Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {

@@ -85,9 +85,8 @@ Status allocate_variables(ModuleState& module) {
   const Interface& all = module.ptx.interface();
   DeviceState& device = *module.device;
   if (!all.unresolved.empty())
-    return make_error(ErrorCode::translation,
-                      fmt::format("declared .extern, and no module defines it: '{}'",
-                                  fmt::join(all.unresolved, "', '")));
+    return make_error(ErrorCode::translation, "declared .extern, and no module defines it: '{}'",
+                      fmt::join(all.unresolved, "', '"));
   for (const StaticSurfref& each : all.surfrefs) {
     bool initialised = each.width >= 0 || each.height >= 0 || each.depth >= 0 ||
                        each.channel_data_type >= 0 || each.channel_order >= 0 ||
@@ -206,7 +205,7 @@ Result<Module> Module::load_file(const Device& device, const std::string& path,
                                  const ModuleOptions& options) {
   std::string text;
   if (const std::string why = read_file(path, kMostText, text); !why.empty())
-    return make_error(ErrorCode::io, fmt::format("{} cannot be read: {}", path, why));
+    return make_error(ErrorCode::io, "{} cannot be read: {}", path, why);
   return load(device, text, path, options);
 }
 
@@ -227,9 +226,8 @@ Result<Kernel> Module::kernel(std::string_view name) const {
     names += (names.empty() ? "" : ", ") + entry.name;
   }
   if (!info)
-    return make_error(ErrorCode::not_found,
-                      fmt::format("{} has no kernel '{}'; it has {}", state_->file, name,
-                                  names.empty() ? "none" : names));
+    return make_error(ErrorCode::not_found, "{} has no kernel '{}'; it has {}", state_->file, name,
+                      names.empty() ? "none" : names);
   auto kernel = std::make_unique<KernelState>();
   kernel->module = state_.get();
   kernel->info = info;
@@ -248,8 +246,7 @@ struct Place {
 Result<Place> find_variable(const ModuleState& module, std::string_view name) {
   const VariableInfo* variable = module.variable(name);
   if (!variable)
-    return make_error(ErrorCode::not_found,
-                      fmt::format("{} has no variable '{}'", module.file, name));
+    return make_error(ErrorCode::not_found, "{} has no variable '{}'", module.file, name);
   return Place{variable->constant ? &module.constants : &module.globals, variable->offset,
                variable->bytes};
 }
@@ -259,9 +256,8 @@ Result<Rows> rows_of(const ModuleState& module, std::string_view name, std::uint
   auto place = find_variable(module, name);
   if (!place) return place.error();
   if (offset > place->bytes || bytes > place->bytes - offset)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("{} bytes at {} do not lie in variable '{}' of {} bytes", bytes,
-                                  offset, name, place->bytes));
+    return bad_argument("{} bytes at {} do not lie in variable '{}' of {} bytes", bytes, offset,
+                        name, place->bytes);
   Rows rows;
   rows.offset = place->memory->offset() + place->offset + offset;
   rows.row_bytes = rows.row_pitch = rows.host_row_pitch = bytes;

@@ -121,12 +121,9 @@ template <class Bound, class Object>
 Status bind_object(ModuleState& module, Bound& bound, bool known, const char* type,
                    const char* what, std::string_view name,
                    const std::shared_ptr<DeviceState>& device, const Object& object) {
-  if (!known)
-    return make_error(ErrorCode::not_found,
-                      fmt::format("{} has no {} '{}'", module.file, type, name));
+  if (!known) return make_error(ErrorCode::not_found, "{} has no {} '{}'", module.file, type, name);
   if (device != module.device)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("the {} for '{}' is of another device", what, name));
+    return bad_argument("the {} for '{}' is of another device", what, name);
   std::lock_guard lock(module.mutex);
   bound[std::string(name)] = object;
   return {};

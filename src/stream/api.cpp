@@ -14,12 +14,10 @@ namespace {
 Status check(const StreamState& stream, const Buffer& buffer, std::uint64_t offset,
              std::uint64_t bytes) {
   if (buffer.state()->device.get() != &stream.device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the buffer and the stream belong to different devices");
+    return bad_argument("the buffer and the stream belong to different devices");
   if (offset > buffer.size() || bytes > buffer.size() - offset)
-    return make_error(ErrorCode::invalid_argument,
-                      fmt::format("{} bytes at {} do not lie in a buffer of {} bytes", bytes,
-                                  offset, buffer.size()));
+    return bad_argument("{} bytes at {} do not lie in a buffer of {} bytes", bytes, offset,
+                        buffer.size());
   return {};
 }
 
@@ -80,7 +78,7 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   if (!bytes) return {};
   if (from.state() == to.state() && from_offset < to_offset + bytes &&
       to_offset < from_offset + bytes)
-    return make_error(ErrorCode::invalid_argument, "the ranges of a copy overlap");
+    return bad_argument("the ranges of a copy overlap");
   if (!from.state()->buffer || !to.state()->buffer)
     return Buffer(to).copy_from(from, from_offset, to_offset, bytes);
   to.state()->written(to_offset, bytes);
@@ -98,8 +96,7 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
                     std::uint32_t word) {
   if (Status status = check(*state_, buffer, offset, bytes); !status) return status;
   if (offset % 4 || bytes % 4)
-    return make_error(ErrorCode::invalid_argument,
-                      "a stream fills whole words: offset and bytes are multiples of 4");
+    return bad_argument("a stream fills whole words: offset and bytes are multiples of 4");
   if (!bytes) return {};
   if (!buffer.state()->buffer) return Buffer(buffer).fill(offset, bytes, word, 4);
   const BufferState& to = *buffer.state();
@@ -116,8 +113,7 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
 Status Stream::record(const Event& event) {
   EventState& state = *event.state();
   if (state.device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the event and the stream belong to different devices");
+    return bad_argument("the event and the stream belong to different devices");
   std::lock_guard lock(state_->mutex);
   state_->retire();
   std::lock_guard event_lock(state.mutex);
@@ -141,8 +137,7 @@ Status Stream::record(const Event& event) {
 Status Stream::wait(const Event& event) {
   // All streams share one queue, where a barrier over what came before is before all commands.
   if (event.state()->device.get() != &state_->device)
-    return make_error(ErrorCode::invalid_argument,
-                      "the event and the stream belong to different devices");
+    return bad_argument("the event and the stream belong to different devices");
   return {};
 }
 

@@ -51,9 +51,8 @@ Status Event::wait() const {
 Result<double> Event::since(const Event& start) const {
   DeviceState& device = *state_->device;
   if (start.state_->device != state_->device)
-    return make_error(ErrorCode::invalid_argument, "the events belong to different devices");
-  if (!done() || !start.done())
-    return make_error(ErrorCode::invalid_argument, "an event is not done, or was never recorded");
+    return bad_argument("the events belong to different devices");
+  if (!done() || !start.done()) return bad_argument("an event is not done, or was never recorded");
   if (device.queue.lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "GetQueryPoolResults");
   std::uint64_t ticks[2] = {};
   const Event* events[2] = {&start, this};

@@ -79,7 +79,7 @@ Result<ExternalSemaphore> ExternalSemaphore::create(const Device& device, bool t
 }
 
 Result<ExternalSemaphore> ExternalSemaphore::import(const Device& device, int fd, bool timeline) {
-  if (fd < 0) return make_error(ErrorCode::invalid_argument, "the descriptor is negative");
+  if (fd < 0) return bad_argument("the descriptor is negative");
   auto made = make(device, timeline, VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT);
   if (!made) return made.error();
   const DeviceState& state = *(*made)->device;
@@ -88,7 +88,7 @@ Result<ExternalSemaphore> ExternalSemaphore::import(const Device& device, int fd
   info.handleType = kHandle;
   // The driver takes what it imports: until that is certain it gets a copy.
   info.fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (info.fd < 0) return make_error(ErrorCode::invalid_argument, "the descriptor is not open");
+  if (info.fd < 0) return bad_argument("the descriptor is not open");
   const VkResult result =
       find<PFN_vkImportSemaphoreFdKHR>(state, "vkImportSemaphoreFdKHR")(state.handle, &info);
   if (result != VK_SUCCESS) {
@@ -101,8 +101,7 @@ Result<ExternalSemaphore> ExternalSemaphore::import(const Device& device, int fd
 
 Result<int> ExternalSemaphore::export_descriptor() const {
   if (!state_->exportable)
-    return make_error(ErrorCode::invalid_argument,
-                      "an imported semaphore is not exported again; duplicate its descriptor");
+    return bad_argument("an imported semaphore is not exported again; duplicate its descriptor");
   const DeviceState& device = *state_->device;
   VkSemaphoreGetFdInfoKHR info{VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR};
   info.semaphore = state_->handle;

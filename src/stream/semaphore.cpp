@@ -8,7 +8,7 @@ namespace {
 
 Status submit(const Stream& stream, std::span<const SemaphoreValue> all, bool waits) {
   for (const SemaphoreValue& each : all)
-    if (!each.semaphore) return make_error(ErrorCode::invalid_argument, "a semaphore is null");
+    if (!each.semaphore) return bad_argument("a semaphore is null");
   if (all.empty()) return {};
   Queue::Semaphores semaphores;
   for (const SemaphoreValue& each : all) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #define VK_NO_PROTOTYPES
+#include <fmt/format.h>
 #include <vulkan/vulkan_core.h>
 
 #include <atomic>
@@ -39,6 +40,17 @@ struct DeviceFunctions {
 std::string to_text(VkResult result);
 inline Error make_error(ErrorCode code, std::string text) {
   return Error{code, std::move(text), {}, nullptr};
+}
+template <class... T>
+Error make_error(ErrorCode code, fmt::format_string<T...> text, T&&... parts) {
+  return make_error(code, fmt::format(text, std::forward<T>(parts)...));
+}
+inline Error bad_argument(std::string text) {
+  return make_error(ErrorCode::invalid_argument, std::move(text));
+}
+template <class... T>
+Error bad_argument(fmt::format_string<T...> text, T&&... parts) {
+  return bad_argument(fmt::format(text, std::forward<T>(parts)...));
 }
 /// An error for a failed call of vk`what`: device lost and out of memory have codes of their own.
 Error vulkan_error(VkResult result, const char* what);

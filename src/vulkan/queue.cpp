@@ -402,9 +402,8 @@ Error Queue::time_out() {
       }
     abandon_locked();
   }
-  return make_error(
-      ErrorCode::timed_out,
-      fmt::format("{} did not end within {:g} seconds; the device is given up", what, timeout_));
+  return make_error(ErrorCode::timed_out,
+                    "{} did not end within {:g} seconds; the device is given up", what, timeout_);
 }
 
 Status Queue::wait(std::uint64_t value) {
