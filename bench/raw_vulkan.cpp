@@ -408,9 +408,7 @@ double RawVulkan::record_and_run_many(Work& work, int count) {
 
 PFN_vkGetInstanceProcAddr loader_of(const DeviceOptions& options) {
   auto device = Device::open(options);
-  return device ? reinterpret_cast<PFN_vkGetInstanceProcAddr>(
-                      vulkan_handles(*device).get_instance_proc_addr)
-                : nullptr;
+  return device ? vulkan::handles(*device).get_instance_proc_addr : nullptr;
 }
 
 RawVulkan::Words read_shader(const std::string& folder, const std::string& name,

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx2spv/runtime.hpp"
+#include "ptx2spv/vulkan.hpp"
 
 namespace ptx2spv::bench {
 

@@ -39,11 +39,11 @@ void check(VkResult result, const char* what) {
 }  // namespace
 
 SamplerVulkan::SamplerVulkan(const Device& device) : vk_(new Functions) {
-  const VulkanHandles handles = vulkan_handles(device);
-  const auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(handles.get_instance_proc_addr);
-  const auto instance = static_cast<VkInstance>(handles.instance);
-  device_ = static_cast<VkDevice>(handles.device);
-  queue_ = static_cast<VkQueue>(handles.queue);
+  const vulkan::AdoptedDevice handles = vulkan::handles(device);
+  const PFN_vkGetInstanceProcAddr get = handles.get_instance_proc_addr;
+  const VkInstance instance = handles.instance;
+  device_ = handles.device;
+  queue_ = handles.queue;
 #define LOAD(name)                                                       \
   vk_->name = reinterpret_cast<PFN_vk##name>(get(instance, "vk" #name)); \
   if (!vk_->name) check(VK_ERROR_INITIALIZATION_FAILED, #name);
@@ -51,8 +51,7 @@ SamplerVulkan::SamplerVulkan(const Device& device) : vk_(new Functions) {
 #undef LOAD
   VkPhysicalDeviceProperties properties{};
   reinterpret_cast<PFN_vkGetPhysicalDeviceProperties>(
-      get(instance, "vkGetPhysicalDeviceProperties"))(
-      static_cast<VkPhysicalDevice>(handles.physical_device), &properties);
+      get(instance, "vkGetPhysicalDeviceProperties"))(handles.physical_device, &properties);
   tick_ns_ = properties.limits.timestampPeriod;
   VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
   pool.queueFamilyIndex = handles.queue_family;

@@ -192,7 +192,7 @@ Array filled(const Device& device, ArrayDesc desc, ArrayBacking backing) {
 ImageUse image_use(const Array& array, bool cube) {
   const ArrayDesc& desc = array.desc();
   ImageUse use;
-  use.image = must(vulkan_image(array)).image;
+  use.image = must(vulkan::image_of(array)).image;
   if (desc.format == abi::SurfaceFormat::u8)
     use.format = VK_FORMAT_R8G8B8A8_UNORM;
   else if (desc.channels == 4)

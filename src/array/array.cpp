@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx2spv/vulkan.hpp"
 #include "src/array/texture.hpp"
 #include "src/options.hpp"
 
@@ -345,15 +346,14 @@ void Surface::set_name(std::string name) {
 }
 Array Surface::array() const { return Array(state_->array); }
 
-Result<VulkanImage> vulkan_image(const Array& array) {
+Result<vulkan::ImageHandle> vulkan::image_of(const Array& array) {
   ArrayState& state = *array.state();
   // From now on somebody else knows the image.
   std::unique_lock lock(state.device->residency);
   if (state.image_backed) state.movable = false;
   mark_array(state);
   if (!state.image_backed) return bad_argument("the array is linear: there is no image behind it");
-  return VulkanImage{reinterpret_cast<std::uint64_t>(state.image),
-                     static_cast<std::uint32_t>(storage_format(state.desc.texel_bytes()))};
+  return ImageHandle{state.image, storage_format(state.desc.texel_bytes())};
 }
 
 Result<Array> runtime::array_over(const Device& device, VkImage image, const ArrayDesc& desc,
@@ -373,9 +373,10 @@ Result<Array> runtime::array_over(const Device& device, VkImage image, const Arr
   return Array(std::move(array));
 }
 
-Result<Array> import_image(const Device& device, const VulkanImage& image, const ArrayDesc& desc) {
+Result<Array> vulkan::import(const Device& device, const ImageHandle& image,
+                             const ArrayDesc& desc) {
   if (!image.image) return bad_argument("the imported image is null");
-  return array_over(device, reinterpret_cast<VkImage>(image.image), desc, nullptr);
+  return array_over(device, image.image, desc, nullptr);
 }
 
 }  // namespace ptx2spv

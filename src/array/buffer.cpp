@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "ptx2spv/abi_sanitizer.hpp"
+#include "ptx2spv/vulkan.hpp"
 #include "src/memory/transfer.hpp"
 
 namespace ptx2spv {
@@ -250,18 +251,18 @@ Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Re
                    state_->mapped, rows);
 }
 
-VulkanBuffer vulkan_buffer(const Buffer& buffer) {
+vulkan::BufferRange vulkan::buffer_of(const Buffer& buffer) {
   const BufferState& state = *buffer.state();
-  return {reinterpret_cast<std::uint64_t>(state.buffer), state.offset, state.bytes};
+  return {state.buffer, state.offset, state.bytes};
 }
 
-Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer) {
+Result<Buffer> vulkan::import(const Device& device, const BufferRange& buffer) {
   const auto& state = device.state();
   if (!buffer.buffer || !buffer.bytes) return bad_argument("the imported buffer is null or empty");
   if (buffer.offset % 4) return bad_argument("an imported buffer starts at a multiple of 4");
   auto imported = std::make_shared<BufferState>();
   imported->device = state;
-  imported->buffer = reinterpret_cast<VkBuffer>(buffer.buffer);
+  imported->buffer = buffer.buffer;
   imported->offset = buffer.offset;
   imported->bytes = buffer.bytes;
   if (state->profile.features.device_addresses) {

@@ -163,22 +163,6 @@ ptx2spv_status ptx2spv_array_copy(const ptx2spv_array* from, ptx2spv_array* to) 
   return finish(to->it.copy_from(from->it));
 }
 
-ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format) {
-  if (!array || !image) return fail_null("the array or the image");
-  auto exported = vulkan_image(array->it);
-  if (!exported) return fail(exported.error());
-  *image = exported->image;
-  if (format) *format = exported->format;
-  return PTX2SPV_OK;
-}
-
-ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
-                                    const ptx2spv_array_desc* desc, ptx2spv_array** array) {
-  if (!device || !array) return fail_null("the device or the array");
-  ArrayDesc to;
-  if (Status status = read_desc(desc, to); !status) return finish(std::move(status));
-  return give(import_image(device->it, VulkanImage{image, 0}, to), array);
-}
 void ptx2spv_array_destroy(ptx2spv_array* array) { delete array; }
 
 ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,

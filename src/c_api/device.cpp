@@ -81,11 +81,6 @@ DeviceOptions read_options(const ptx2spv_device_options* from) {
   return options;
 }
 
-std::function<void()> read_lock(void (*call)(void* user), void* user) {
-  if (!call) return {};
-  return [call, user] { call(user); };
-}
-
 Status check_options(const ptx2spv_device_options* options) {
   if (!options) return {};
   if (Status status = check_struct(options, "the device options"); !status) return status;
@@ -131,34 +126,10 @@ ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2sp
   return give(Device::open(read_options(options)), device);
 }
 
-ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
-                                    const ptx2spv_device_options* options,
-                                    ptx2spv_device** device) {
-  return give_adopted(external, "the Vulkan device", options, device,
-                      [](const ptx2spv_vulkan_device& given, const DeviceOptions& with) {
-                        return Device::adopt(read_external<ExternalDevice>(given), with);
-                      });
-}
-
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info) {
   if (!device) return fail_null("the device");
   if (Status status = check_struct(info, "the info"); !status) return finish(std::move(status));
   write_info(device->it.info(), *info);
-  return PTX2SPV_OK;
-}
-
-ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device,
-                                      ptx2spv_vulkan_device* handles) {
-  if (!device) return fail_null("the device");
-  if (Status status = check_struct(handles, "the Vulkan device"); !status)
-    return finish(std::move(status));
-  VulkanHandles from = vulkan_handles(device->it);
-  handles->get_instance_proc_addr = from.get_instance_proc_addr;
-  handles->instance = from.instance;
-  handles->physical_device = from.physical_device;
-  handles->device = from.device;
-  handles->queue = from.queue;
-  handles->queue_family = from.queue_family;
   return PTX2SPV_OK;
 }
 
@@ -278,21 +249,6 @@ ptx2spv_status ptx2spv_buffer_copy_region(const ptx2spv_buffer* from, uint64_t f
   return finish(to->it.copy_from(from->it, from_offset, where));
 }
 
-ptx2spv_status ptx2spv_buffer_export(const ptx2spv_buffer* buffer, uint64_t* handle,
-                                     uint64_t* offset, uint64_t* bytes) {
-  if (!buffer || !handle) return fail_null("the buffer or the Vulkan buffer");
-  const VulkanBuffer exported = vulkan_buffer(buffer->it);
-  *handle = exported.buffer;
-  if (offset) *offset = exported.offset;
-  if (bytes) *bytes = exported.bytes;
-  return PTX2SPV_OK;
-}
-
-ptx2spv_status ptx2spv_buffer_import(ptx2spv_device* device, uint64_t handle, uint64_t offset,
-                                     uint64_t bytes, ptx2spv_buffer** buffer) {
-  if (!device || !buffer) return fail_null("the device or the buffer");
-  return give(import_buffer(device->it, VulkanBuffer{handle, offset, bytes}), buffer);
-}
 void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer) { delete buffer; }
 
 }  // extern "C"

@@ -58,22 +58,6 @@ Status read_desc(const ptx2spv_array_desc* from, ArrayDesc& to);
 Result<std::optional<ThreadModel>> read_threads(const ptx2spv_threads& from);
 Status read_inputs(const char* const* ptx, const size_t* bytes, const char* const* files,
                    uint32_t count, std::vector<PtxModule::Input>& inputs);
-std::function<void()> read_lock(void (*call)(void* user), void* user);
-/// What both forms of an application's own device have: `To` is ExternalDevice or
-/// vulkan::AdoptedDevice.
-template <typename To, typename From>
-To read_external(const From& external) {
-  To to;
-  to.get_instance_proc_addr = external.get_instance_proc_addr;
-  to.instance = external.instance;
-  to.physical_device = external.physical_device;
-  to.device = external.device;
-  to.queue = external.queue;
-  to.queue_family = external.queue_family;
-  to.lock_queue = read_lock(external.lock_queue, external.lock_user);
-  to.unlock_queue = read_lock(external.unlock_queue, external.lock_user);
-  return to;
-}
 DeviceOptions read_options(const ptx2spv_device_options* from);
 Status check_options(const ptx2spv_device_options* options);
 Status read_array_region(const ptx2spv_array_region* from, ArrayRegion& to);
@@ -92,17 +76,6 @@ ptx2spv_status give(Result<T> result, Handle** out) {
   if (!result) return fail(result.error());
   *out = new Handle{std::move(*result)};
   return PTX2SPV_OK;
-}
-/// Both forms of taking over an application's own device, `name` in errors. `adopt` makes a
-/// Result<Device> of `*external` and the options.
-template <class From, class Adopt>
-ptx2spv_status give_adopted(const From* external, const char* name,
-                            const ptx2spv_device_options* options, ptx2spv_device** device,
-                            Adopt&& adopt) {
-  if (!device) return fail_null("the device");
-  if (Status status = check_struct(external, name); !status) return finish(std::move(status));
-  if (Status status = check_options(options); !status) return finish(std::move(status));
-  return give(adopt(*external, read_options(options)), device);
 }
 /// The number in an enumeration of C, which may be any: loading another than the named ones as the
 /// enumeration is undefined in C++.

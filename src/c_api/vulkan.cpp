@@ -83,12 +83,20 @@ void ptx2spv_vulkan_needs_destroy(ptx2spv_vulkan_needs* needs) { delete needs; }
 ptx2spv_status ptx2spv_vulkan_adopt(const ptx2spv_adopted_device* external,
                                     const ptx2spv_device_options* options,
                                     ptx2spv_device** device) {
-  return give_adopted(external, "the adopted device", options, device,
-                      [](const ptx2spv_adopted_device& given, const DeviceOptions& with) {
-                        auto from = read_external<vulkan::AdoptedDevice>(given);
-                        from.created = given.created;
-                        return vulkan::adopt(from, with);
-                      });
+  if (!device) return fail_null("the device");
+  if (Status status = check_struct(external, "the adopted device"); !status)
+    return finish(std::move(status));
+  if (Status status = check_options(options); !status) return finish(std::move(status));
+  const auto lock = [external](void (*call)(void* user)) -> std::function<void()> {
+    if (!call) return {};
+    return [call, user = external->lock_user] { call(user); };
+  };
+  return give(vulkan::adopt(
+                  {external->get_instance_proc_addr, external->instance, external->physical_device,
+                   external->device, external->queue, external->queue_family, external->created,
+                   lock(external->lock_queue), lock(external->unlock_queue)},
+                  read_options(options)),
+              device);
 }
 
 ptx2spv_status ptx2spv_vulkan_handles(const ptx2spv_device* device,

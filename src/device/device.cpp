@@ -306,54 +306,6 @@ Status settle_profile(DeviceState& state, const DeviceOptions& options) {
 
 }  // namespace
 
-Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreateInfo* created,
-                            const DeviceOptions& options) {
-  auto get = reinterpret_cast<PFN_vkGetInstanceProcAddr>(external.get_instance_proc_addr);
-  if (!get || !external.instance || !external.physical_device || !external.device ||
-      !external.queue)
-    return bad_argument("a handle of the external device is null");
-  auto instance = std::make_shared<Instance>();
-  instance->get_proc = get;
-  instance->handle = static_cast<VkInstance>(external.instance);
-  instance->owned = false;
-  instance->origin = "the application";
-  if (const char* missing = instance->vk.load(get, instance->handle))
-    return make_error(ErrorCode::no_device, "the instance has no {}", missing);
-  auto state = std::make_shared<DeviceState>();
-  state->instance = std::move(instance);
-  state->physical = static_cast<VkPhysicalDevice>(external.physical_device);
-  std::string reason =
-      inspect_device(*state->instance, state->physical, state->traits, state->info);
-  if (!reason.empty())
-    return make_error(ErrorCode::no_device, state->info.name + " cannot be used: " + reason);
-  state->info.usable = true;
-  state->handle = static_cast<VkDevice>(external.device);
-  state->owned = false;
-  state->external_queue = static_cast<VkQueue>(external.queue);
-  state->traits.queue_family = external.queue_family;
-  // The application need not have enabled what is merely better.
-  FeatureChain has;
-  if (created) {
-    read_created(*created, has);
-    state->traits.storage_image_formats = has.features.features.shaderStorageImageExtendedFormats;
-  }
-  state->traits.cube_arrays = has.features.features.imageCubeArray;
-  state->traits.anisotropy = has.features.features.samplerAnisotropy;
-  state->traits.cubes_with_seams = has.cubes_with_seams.nonSeamlessCubeMap;
-  state->queue.lock_outside = external.lock_queue;
-  state->queue.unlock_outside = external.unlock_queue;
-  if (Status status = settle_profile(*state, options); !status) return status.error();
-  if (created) {
-    FeatureChain needs;
-    query_needs(*state->instance, state->physical, needs);
-    if (const std::string missing = missing_needs(*created, needs, state->profile);
-        !missing.empty())
-      return make_error(ErrorCode::no_device, "the VkDevice was created without " + missing);
-  }
-  if (Status status = open_device(*state); !status) return status.error();
-  return Device(std::move(state));
-}
-
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv {
@@ -383,8 +335,52 @@ Result<Device> Device::open(const DeviceOptions& options) {
   return Device(std::move(state));
 }
 
-Result<Device> Device::adopt(const ExternalDevice& external, const DeviceOptions& options) {
-  return adopt_device(external, nullptr, options);
+Result<Device> vulkan::adopt(const AdoptedDevice& external, const DeviceOptions& options) {
+  const PFN_vkGetInstanceProcAddr get = external.get_instance_proc_addr;
+  const VkDeviceCreateInfo* created = external.created;
+  if (!get || !external.instance || !external.physical_device || !external.device ||
+      !external.queue)
+    return bad_argument("a handle of the external device is null");
+  auto instance = std::make_shared<Instance>();
+  instance->get_proc = get;
+  instance->handle = external.instance;
+  instance->owned = false;
+  instance->origin = "the application";
+  if (const char* missing = instance->vk.load(get, instance->handle))
+    return make_error(ErrorCode::no_device, "the instance has no {}", missing);
+  auto state = std::make_shared<DeviceState>();
+  state->instance = std::move(instance);
+  state->physical = external.physical_device;
+  std::string reason =
+      inspect_device(*state->instance, state->physical, state->traits, state->info);
+  if (!reason.empty())
+    return make_error(ErrorCode::no_device, state->info.name + " cannot be used: " + reason);
+  state->info.usable = true;
+  state->handle = external.device;
+  state->owned = false;
+  state->external_queue = external.queue;
+  state->traits.queue_family = external.queue_family;
+  // The application need not have enabled what is merely better.
+  FeatureChain has;
+  if (created) {
+    read_created(*created, has);
+    state->traits.storage_image_formats = has.features.features.shaderStorageImageExtendedFormats;
+  }
+  state->traits.cube_arrays = has.features.features.imageCubeArray;
+  state->traits.anisotropy = has.features.features.samplerAnisotropy;
+  state->traits.cubes_with_seams = has.cubes_with_seams.nonSeamlessCubeMap;
+  state->queue.lock_outside = external.lock_queue;
+  state->queue.unlock_outside = external.unlock_queue;
+  if (Status status = settle_profile(*state, options); !status) return status.error();
+  if (created) {
+    FeatureChain needs;
+    query_needs(*state->instance, state->physical, needs);
+    if (const std::string missing = missing_needs(*created, needs, state->profile);
+        !missing.empty())
+      return make_error(ErrorCode::no_device, "the VkDevice was created without " + missing);
+  }
+  if (Status status = open_device(*state); !status) return status.error();
+  return Device(std::move(state));
 }
 
 const DeviceInfo& Device::info() const { return state_->info; }
@@ -415,16 +411,6 @@ SanitizerReport Device::sanitizer_report() const { return state_->findings.repor
 Status Device::synchronize() {
   runtime::wait_for_host_runs(*state_);
   return state_->queue.wait(state_->queue.submitted());
-}
-
-VulkanHandles vulkan_handles(const Device& device) {
-  DeviceState& state = *device.state();
-  return {reinterpret_cast<void*>(state.instance->get_proc),
-          state.instance->handle,
-          state.physical,
-          state.handle,
-          state.queue.share(),
-          state.traits.queue_family};
 }
 
 }  // namespace ptx2spv

@@ -211,19 +211,6 @@ VkPhysicalDeviceFeatures2* DeviceNeeds::features() const { return &state_->chain
 std::span<const char* const> DeviceNeeds::extensions() const { return state_->chain.names; }
 std::uint32_t DeviceNeeds::queue_family() const { return state_->queue_family; }
 
-Result<Device> adopt(const AdoptedDevice& from, const DeviceOptions& options) {
-  ExternalDevice external;
-  external.get_instance_proc_addr = reinterpret_cast<void*>(from.get_instance_proc_addr);
-  external.instance = from.instance;
-  external.physical_device = from.physical_device;
-  external.device = from.device;
-  external.queue = from.queue;
-  external.queue_family = from.queue_family;
-  external.lock_queue = from.lock_queue;
-  external.unlock_queue = from.unlock_queue;
-  return adopt_device(external, from.created, options);
-}
-
 AdoptedDevice handles(const Device& device) {
   DeviceState& state = *device.state();
   AdoptedDevice all;
@@ -234,29 +221,6 @@ AdoptedDevice handles(const Device& device) {
   all.queue = state.queue.share();
   all.queue_family = state.traits.queue_family;
   return all;
-}
-
-BufferRange buffer_of(const Buffer& buffer) {
-  const VulkanBuffer from = vulkan_buffer(buffer);
-  return {reinterpret_cast<VkBuffer>(from.buffer), from.offset, from.bytes};
-}
-
-Result<Buffer> import(const Device& device, const BufferRange& range) {
-  return import_buffer(device,
-                       {reinterpret_cast<std::uint64_t>(range.buffer), range.offset, range.bytes});
-}
-
-Result<ImageHandle> image_of(const Array& array) {
-  auto image = vulkan_image(array);
-  if (!image) return image.error();
-  return ImageHandle{reinterpret_cast<VkImage>(image->image), static_cast<VkFormat>(image->format)};
-}
-
-Result<Array> import(const Device& device, const ImageHandle& image, const ArrayDesc& desc) {
-  return import_image(
-      device,
-      {reinterpret_cast<std::uint64_t>(image.image), static_cast<std::uint32_t>(image.format)},
-      desc);
 }
 
 }  // namespace ptx2spv::vulkan

@@ -20,8 +20,4 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain);
 std::string missing_needs(const VkDeviceCreateInfo& created, FeatureChain& needs,
                           const Profile& profile);
 
-/// Adopts a device. `created`: null where the application does not say.
-Result<Device> adopt_device(const ExternalDevice& external, const VkDeviceCreateInfo* created,
-                            const DeviceOptions& options);
-
 }  // namespace ptx2spv::runtime

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ptx2spv/ptx2spv.h"
+#include "ptx2spv/vulkan.h"
 
 namespace {
 
@@ -232,11 +232,12 @@ TEST_F(CInterface, CopiesRegionsAndSharesBuffers) {
   EXPECT_TRUE(ptx2spv_stream_idle(stream));
   EXPECT_TRUE(ptx2spv_event_recorded(event));
 
-  std::uint64_t handle = 0, offset = 0, bytes = 0;
-  OK(ptx2spv_buffer_export(b, &handle, &offset, &bytes));
-  EXPECT_NE(handle, 0u);
+  VkBuffer handle = VK_NULL_HANDLE;
+  VkDeviceSize offset = 0, bytes = 0;
+  OK(ptx2spv_vulkan_buffer_of(b, &handle, &offset, &bytes));
+  EXPECT_NE(handle, VkBuffer{VK_NULL_HANDLE});
   EXPECT_EQ(bytes, 256u);
-  OK(ptx2spv_buffer_import(device, handle, offset, bytes, &shared));
+  OK(ptx2spv_vulkan_import_buffer(device, handle, offset, bytes, &shared));
   OK(ptx2spv_buffer_download(shared, 64, back, 16));
   EXPECT_EQ(back[0], 1u);
   EXPECT_EQ(back[1], 2u);

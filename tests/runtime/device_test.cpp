@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ptx2spv/vulkan.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -144,19 +145,12 @@ TEST(Devices, UnreadableDriverIsNamed) {
 
 TEST(Devices, AdoptedDeviceRunsOnTheApplicationsQueue) {
   Device owner = must(Device::open(plain()));
-  VulkanHandles handles = vulkan_handles(owner);
-  ExternalDevice external;
-  external.get_instance_proc_addr = handles.get_instance_proc_addr;
-  external.instance = handles.instance;
-  external.physical_device = handles.physical_device;
-  external.device = handles.device;
-  external.queue = handles.queue;
-  external.queue_family = handles.queue_family;
+  vulkan::AdoptedDevice external = vulkan::handles(owner);
   int locked = 0, unlocked = 0;
   external.lock_queue = [&] { ++locked; };
   external.unlock_queue = [&] { ++unlocked; };
   {
-    Device adopted = must(Device::adopt(external, plain()));
+    Device adopted = must(vulkan::adopt(external, plain()));
     Buffer a = must(Buffer::create(adopted, 64)), b = must(Buffer::create(adopted, 64));
     must(a.fill(0, 64, 7));
     must(b.copy_from(a, 0, 0, 64));

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <random>
 
+#include "ptx2spv/vulkan.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -261,7 +262,7 @@ TEST(Memory, WrongArrayDescriptionsAreRefused) {
 
 TEST(Memory, ImportedBufferAndImageShareTheirBytes) {
   Buffer buffer = must(Buffer::create(test_device(), 256));
-  Buffer shared = must(import_buffer(test_device(), vulkan_buffer(buffer)));
+  Buffer shared = must(vulkan::import(test_device(), vulkan::buffer_of(buffer)));
   EXPECT_EQ(shared.address(), buffer.address());
   must(buffer.fill(0, 256, 0x5a));
   EXPECT_EQ(read_buffer<std::uint8_t>(shared, 256), std::vector<std::uint8_t>(256, 0x5a));
@@ -270,7 +271,7 @@ TEST(Memory, ImportedBufferAndImageShareTheirBytes) {
   desc.height = 8;
   desc.backing = ArrayBacking::image;
   Array array = must(Array::create(test_device(), desc));
-  Array view = must(import_image(test_device(), must(vulkan_image(array)), desc));
+  Array view = must(vulkan::import(test_device(), must(vulkan::image_of(array)), desc));
   auto data = noise(array.bytes(), 5);
   must(array.upload(bytes_of(data)));
   EXPECT_EQ(read_array<std::uint8_t>(view), data);

@@ -224,26 +224,11 @@ typedef struct ptx2spv_device_info {
   int32_t usable;
 } ptx2spv_device_info;
 
-/* Vulkan handles: ptx2spv_device_adopt takes them, ptx2spv_device_handles returns them. */
-typedef struct ptx2spv_vulkan_device {
-  uint32_t size;
-  void* get_instance_proc_addr;
-  void *instance, *physical_device, *device, *queue;
-  uint32_t queue_family;
-  /* Called around every queue operation, where the application uses the queue too; may be null. */
-  void (*lock_queue)(void* user);
-  void (*unlock_queue)(void* user);
-  void* lock_user;
-} ptx2spv_vulkan_device;
-
 /* Fills up to *count infos (none where infos is null) and sets *count to the number of devices. */
 ptx2spv_status ptx2spv_list_devices(const ptx2spv_device_options* options,
                                     ptx2spv_device_info* infos, uint32_t* count);
 ptx2spv_status ptx2spv_device_open(const ptx2spv_device_options* options, ptx2spv_device** device);
-ptx2spv_status ptx2spv_device_adopt(const ptx2spv_vulkan_device* external,
-                                    const ptx2spv_device_options* options, ptx2spv_device** device);
 ptx2spv_status ptx2spv_device_get_info(const ptx2spv_device* device, ptx2spv_device_info* info);
-ptx2spv_status ptx2spv_device_handles(const ptx2spv_device* device, ptx2spv_vulkan_device* handles);
 /* A row of the profile in force (docs/reference/profiles.md). */
 ptx2spv_status ptx2spv_device_capability(const ptx2spv_device* device, const char* row,
                                          uint32_t* value);
@@ -314,13 +299,6 @@ ptx2spv_status ptx2spv_buffer_download_region(const ptx2spv_buffer* buffer,
  * describe. */
 ptx2spv_status ptx2spv_buffer_copy_region(const ptx2spv_buffer* from, uint64_t from_offset,
                                           ptx2spv_buffer* to, const ptx2spv_region* region);
-/* Export gives the VkBuffer behind a buffer and the range of it that the buffer takes. Import makes
- * a buffer over a range of the application's own VkBuffer, which was created with storage, transfer
- * and device address usage. */
-ptx2spv_status ptx2spv_buffer_export(const ptx2spv_buffer* buffer, uint64_t* vulkan_buffer,
-                                     uint64_t* offset, uint64_t* bytes);
-ptx2spv_status ptx2spv_buffer_import(ptx2spv_device* device, uint64_t vulkan_buffer,
-                                     uint64_t offset, uint64_t bytes, ptx2spv_buffer** buffer);
 void ptx2spv_buffer_destroy(ptx2spv_buffer* buffer);
 
 typedef enum ptx2spv_geometry {
@@ -408,11 +386,6 @@ ptx2spv_status ptx2spv_array_copy(const ptx2spv_array* from, ptx2spv_array* to);
 ptx2spv_status ptx2spv_array_copy_region(const ptx2spv_array* from,
                                          const ptx2spv_array_region* source, ptx2spv_array* to,
                                          const ptx2spv_array_region* region);
-/* Export gives the VkImage and VkFormat of an image-backed array. Import makes an array over the
- * application's own image. */
-ptx2spv_status ptx2spv_array_export(const ptx2spv_array* array, uint64_t* image, uint32_t* format);
-ptx2spv_status ptx2spv_array_import(ptx2spv_device* device, uint64_t image,
-                                    const ptx2spv_array_desc* desc, ptx2spv_array** array);
 void ptx2spv_array_destroy(ptx2spv_array* array);
 
 ptx2spv_status ptx2spv_surface_create(ptx2spv_array* array, uint32_t level,

@@ -96,19 +96,6 @@ struct DeviceOptions {
 /// Every device, usable or not, each with the reason why it was passed over.
 Result<std::vector<DeviceInfo>> list_devices(const DeviceOptions& options = {});
 
-/// Vulkan objects of the application, for Device::adopt. Handles are the Vk* handles as they are;
-/// the device has the features that vulkan::DeviceNeeds names. They must outlive the Device.
-struct ExternalDevice {
-  void* get_instance_proc_addr = nullptr;  ///< PFN_vkGetInstanceProcAddr
-  void* instance = nullptr;
-  void* physical_device = nullptr;
-  void* device = nullptr;
-  void* queue = nullptr;
-  std::uint32_t queue_family = 0;
-  /// Called around every queue operation, for applications that use the queue too. May be empty.
-  std::function<void()> lock_queue, unlock_queue;
-};
-
 /// Counters since the device was opened.
 struct DeviceStatistics {
   std::uint64_t translations = 0, translation_cache_hits = 0, pipelines = 0, launches = 0;
@@ -123,7 +110,6 @@ struct DeviceStatistics {
 class Device {
  public:
   static Result<Device> open(const DeviceOptions& options = {});
-  static Result<Device> adopt(const ExternalDevice& external, const DeviceOptions& options = {});
   const DeviceInfo& info() const;
   const Profile& profile() const;  ///< in force: after DeviceOptions::disable and ::profile
   DeviceStatistics statistics() const;
@@ -531,35 +517,5 @@ class Stream {
  private:
   std::shared_ptr<runtime::StreamState> state_;
 };
-
-// ------------------------------------------------------------------------ sharing with Vulkan code
-
-/// The runtime's objects as Vulkan handles, for an application that shares the VkDevice.
-struct VulkanHandles {
-  void* get_instance_proc_addr = nullptr;
-  void* instance = nullptr;
-  void* physical_device = nullptr;
-  void* device = nullptr;
-  void* queue = nullptr;
-  std::uint32_t queue_family = 0;
-};
-VulkanHandles vulkan_handles(const Device& device);
-
-struct VulkanBuffer {
-  std::uint64_t buffer = 0;  ///< VkBuffer
-  std::uint64_t offset = 0, bytes = 0;
-};
-VulkanBuffer vulkan_buffer(const Buffer& buffer);
-/// A buffer of the application's own: created with storage, transfer and device address usage.
-Result<Buffer> import_buffer(const Device& device, const VulkanBuffer& buffer);
-
-struct VulkanImage {
-  std::uint64_t image = 0;   ///< VkImage, in VK_IMAGE_LAYOUT_GENERAL
-  std::uint32_t format = 0;  ///< VkFormat
-};
-/// The image behind an image-backed array, or an error for a linear one.
-Result<VulkanImage> vulkan_image(const Array& array);
-/// An image of the application's own: storage and transfer usage, mutable format, layout general.
-Result<Array> import_image(const Device& device, const VulkanImage& image, const ArrayDesc& desc);
 
 }  // namespace ptx2spv

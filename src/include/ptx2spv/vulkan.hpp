@@ -54,8 +54,8 @@ struct AdoptedDevice {
   std::function<void()> lock_queue, unlock_queue;
 };
 
-/// As Device::adopt. With `created`, no_device names each feature and extension that is missing,
-/// and the capability (profiles.md) that DeviceOptions::disable turns off to go without.
+/// With `created`, no_device names each feature and extension that is missing, and the capability
+/// (profiles.md) that DeviceOptions::disable turns off to go without.
 Result<Device> adopt(const AdoptedDevice& external, const DeviceOptions& options = {});
 
 /// The device's own handles; `created` and the locks are empty.
@@ -67,7 +67,7 @@ struct BufferRange {
   VkDeviceSize offset = 0, bytes = 0;
 };
 BufferRange buffer_of(const Buffer& buffer);
-/// As import_buffer: the application's buffer has storage, transfer and device address usage.
+/// The application's buffer was created with storage, transfer and device address usage.
 Result<Buffer> import(const Device& device, const BufferRange& range);
 
 /// An image, in VK_IMAGE_LAYOUT_GENERAL whenever the runtime uses it.
@@ -75,9 +75,9 @@ struct ImageHandle {
   VkImage image = VK_NULL_HANDLE;
   VkFormat format = VK_FORMAT_UNDEFINED;
 };
-/// As vulkan_image: the array is image-backed and stays where it is from now on.
+/// The array is image-backed, which is an error if not, and stays where it is from now on.
 Result<ImageHandle> image_of(const Array& array);
-/// As import_image: storage, sampled and transfer usage, mutable format, layout general.
+/// The image has storage, sampled and transfer usage, a mutable format and layout general.
 Result<Array> import(const Device& device, const ImageHandle& image, const ArrayDesc& desc);
 
 /// A semaphore of the application. `value` is a timeline semaphore's; a binary one has none.
