@@ -7,6 +7,9 @@
 
 namespace {
 
+static_assert(static_cast<int>(Geometry::d1) == PTX2SPV_1D &&
+              static_cast<int>(Geometry::a2d) == PTX2SPV_A2D);
+
 Status unknown(const char* what, std::uint32_t value) {
   return bad_argument("{} has no value {}", what, value);
 }
