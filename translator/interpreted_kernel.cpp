@@ -106,7 +106,7 @@ std::size_t InterpretedKernel::bytes() const {
   return source.insts.size() * sizeof(ir::Inst) + source.operands.size() * sizeof(ir::Value) +
          p.steps.size() * sizeof(interpreter::Step) +
          p.constants.size() * sizeof(interpreter::Row) +
-         p.blocks.size() * sizeof(interpreter::Code);
+         p.blocks.size() * sizeof(interpreter::BlockCode);
 }
 
 InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "src/c_api/handles.hpp"
+#include "src/device/device.hpp"
 
 namespace {
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "src/device/device.hpp"
+
 namespace ptx2spv::runtime {
 
 namespace {

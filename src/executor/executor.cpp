@@ -4,6 +4,7 @@
 #include "src/executor/executor.hpp"
 #include "src/executor/tier.hpp"
 #include "src/launch/backing.hpp"
+#include "src/launch/shape.hpp"
 
 namespace ptx2spv::runtime {
 

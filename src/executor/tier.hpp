@@ -3,6 +3,8 @@
 // compiling would; the device then runs the rest of that launch, and later ones.
 #pragma once
 
+#include "src/executor/executor.hpp"
+
 namespace ptx2spv::runtime {
 
 /// Prepares the launch by the executor whose turn it is.

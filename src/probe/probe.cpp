@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <chrono>
+#include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <fstream>

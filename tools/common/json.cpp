@@ -1,6 +1,7 @@
 // The only file of the tools that compiles nlohmann-json; it costs two seconds.
 #include "tools/common/json.hpp"
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "translator/ir/trap_state.hpp"
 #include "translator/ptx/instruction_table.hpp"
 
 namespace ptx2spv::lower {

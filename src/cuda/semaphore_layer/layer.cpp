@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string>
 
 #include "src/cuda/semaphore_layer/semaphores.hpp"
 #include "src/cuda/semaphore_layer/submissions.hpp"

@@ -8,9 +8,6 @@
 
 namespace ptx2spv::interpreter::llvm {
 
-using ir::Op;
-using ir::Type;
-
 void Emitter::find_stops() {
   const ir::StructuredLoops& nest = shape_.nest();
   stop_within_.assign(nest.loops.size(), false);

@@ -58,15 +58,15 @@ MemorySpace space_of(Space space) {
 }
 
 /// An address as register plus constant, for accesses that share a check.
-struct Term {
+struct AddressTerm {
   std::uint32_t var = 0;
   Value read = 0;  ///< the get_var
   std::uint64_t offset = 0;
 };
 
-std::optional<Term> term_of(const Function& f, Value address) {
+std::optional<AddressTerm> term_of(const Function& f, Value address) {
   const Inst& inst = f.insts[address];
-  if (inst.op == Op::get_var) return Term{static_cast<std::uint32_t>(inst.imm), address, 0};
+  if (inst.op == Op::get_var) return AddressTerm{static_cast<std::uint32_t>(inst.imm), address, 0};
   if (inst.op == Op::trunc || inst.op == Op::zext) return term_of(f, f.arg(address, 0));
   if (inst.op != Op::add) return std::nullopt;
   auto base = term_of(f, f.arg(address, 0));

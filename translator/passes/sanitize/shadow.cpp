@@ -17,13 +17,13 @@ Value discard(Builder& b) { return push_word(b, abi::Push::discard, Type::i64); 
 
 /// The word of a bitmap that has an access's bits, and the bits. Aligned accesses of up to 16 bytes
 /// have theirs in one word.
-struct Bits {
+struct BitPlace {
   Value place = 0, mask = 0;
   Value first = 0;  ///< number of the lowest
   Space space = Space::global;
 };
 
-Bits bits_of(Builder& b, Value base, const ShadowAccess& access) {
+BitPlace bits_of(Builder& b, Value base, const ShadowAccess& access) {
   const bool far = b.function().insts[access.offset].type == Type::i64;
   const Value byte = b.op2(Op::lshr, access.offset, b.i32(3));
   const Value word = b.op2(Op::and_, byte, far ? b.i64(~std::uint64_t{3}) : b.i32(~3u));
@@ -41,28 +41,28 @@ Bits bits_of(Builder& b, Value base, const ShadowAccess& access) {
 }  // namespace
 
 Value bits_set(Builder& b, Value base, const ShadowAccess& access) {
-  const Bits bits = bits_of(b, base, access);
+  const BitPlace bits = bits_of(b, base, access);
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value all = b.cmp(Op::eq, b.op2(Op::and_, word, bits.mask), bits.mask);
   return b.op2(Op::or_, all, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
 }
 
 Value any_bit_set(Builder& b, Value base, const ShadowAccess& access) {
-  const Bits bits = bits_of(b, base, access);
+  const BitPlace bits = bits_of(b, base, access);
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value any = b.cmp(Op::ne, b.op2(Op::and_, word, bits.mask), b.i32(0));
   return b.op2(Op::or_, any, b.inst(Op::xor_, Type::i1, {access.ok, b.i1(true)}));
 }
 
 Value missing_bits(Builder& b, Value base, const ShadowAccess& access) {
-  const Bits bits = bits_of(b, base, access);
+  const BitPlace bits = bits_of(b, base, access);
   const Value word = b.load(Type::i32, bits.place, {.space = bits.space, .bytes = 4});
   const Value unset = b.op2(Op::and_, b.inst(Op::not_, Type::i32, {word}), bits.mask);
   return b.select(access.ok, b.op2(Op::lshr, unset, bits.first), b.i32(0));
 }
 
 void clear_bits(Builder& b, Value base, const ShadowAccess& access, Value missing) {
-  const Bits bits = bits_of(b, base, access);
+  const BitPlace bits = bits_of(b, base, access);
   const Value gone = b.op2(Op::and_, b.op2(Op::shl, missing, bits.first), bits.mask);
   const Value kept = b.inst(Op::not_, Type::i32, {gone});
   if (bits.space == Space::local) {
@@ -74,7 +74,7 @@ void clear_bits(Builder& b, Value base, const ShadowAccess& access, Value missin
 }
 
 void set_bits(Builder& b, Value base, const ShadowAccess& access) {
-  const Bits bits = bits_of(b, base, access);
+  const BitPlace bits = bits_of(b, base, access);
   if (bits.space == Space::local) {
     const Value before = b.load(Type::i32, bits.place, {.space = Space::local, .bytes = 4});
     return b.store(bits.place, b.op2(Op::or_, before, bits.mask),

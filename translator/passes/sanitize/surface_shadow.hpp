@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "translator/passes/sanitize/races.hpp"
 #include "translator/passes/surface/surface_record.hpp"
 
 namespace ptx2spv::passes {
