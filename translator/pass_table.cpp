@@ -49,7 +49,9 @@ constexpr Pass kPasses[] = {
         "share bodies"),
     front(
         "drop-idle-votes",
-        [](FrontContext& c) { passes::drop_idle_votes(c.lowered.module.functions[0], c.lowered.module); },
+        [](FrontContext& c) {
+          passes::drop_idle_votes(c.lowered.module.functions[0], c.lowered.module);
+        },
         "loops that threads leave one by one often hold a vote that nobody reads; before it is "
         "known whether warp operations diverge"),
     front(

@@ -1,8 +1,8 @@
 // Barriers and warp operations of split_at_barriers. Threads announce themselves in shared memory
 // while they run. Between the two barriers at a round's end the workgroup decides which threads may
 // continue, and warp operations get their results.
-#include "translator/passes/threads/split_at_barriers.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
+#include "translator/passes/threads/split_at_barriers.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes::split {
