@@ -90,7 +90,7 @@ VkImageView SamplerVulkan::view(const ImageUse& image, VkImageUsageFlags usage) 
   use.usage = usage;
   VkImageViewCreateInfo create{VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO};
   create.pNext = &use;
-  create.image = reinterpret_cast<VkImage>(image.image);
+  create.image = image.image;
   create.viewType = image.view;
   create.format = image.format;
   create.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, image.levels, 0, image.layers};

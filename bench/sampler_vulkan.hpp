@@ -14,7 +14,7 @@ namespace ptx2spv::bench {
 
 /// An image as a shader sees it.
 struct ImageUse {
-  std::uint64_t image = 0;  ///< VkImage, in layout GENERAL
+  VkImage image = VK_NULL_HANDLE;  ///< in layout GENERAL
   VkFormat format = VK_FORMAT_R32_SFLOAT;
   VkImageViewType view = VK_IMAGE_VIEW_TYPE_2D;
   std::uint32_t levels = 1, layers = 1;
