@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "translator/ir/loops.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
