@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "src/cache/digest.hpp"
 #include "src/options.hpp"
@@ -164,6 +166,27 @@ void DiskCache::store(std::string_view key, const std::vector<std::byte>& bytes)
   }
 }
 
+std::shared_ptr<void> DiskCache::turn(std::string_view key, void (*waiting)()) {
+  const std::string path = fmt::format("{}/turn-{}", directory_, key);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644);
+  if (file < 0) return nullptr;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  // Not blocking: who has it may have been stopped.
+  while (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > end) {
+      ::close(file);
+      return nullptr;
+    }
+    waiting();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  // Who has opened the removed file still gets its turn, and finds the entry.
+  return {this, [file, path](void*) {
+            ::unlink(path.c_str());
+            ::close(file);
+          }};
+}
+
 void DiskCache::trim() {
   struct File {
     fs::path path;
@@ -179,12 +202,12 @@ void DiskCache::trim() {
     std::error_code ignored;
     std::string name = it->path().filename().string();
     auto used = it->last_write_time(ignored);
-    if (name.starts_with("tmp-")) {
+    if (name.starts_with("tmp-") || name.starts_with("turn-")) {
       // Left by a process that was killed in mid-write.
       if (now - used > std::chrono::hours(1)) fs::remove(it->path(), ignored);
       continue;
     }
-    if (!name.starts_with("t-") && !name.starts_with("p-")) continue;
+    if (!name.starts_with("t-") && !name.starts_with("p-") && !name.starts_with("h-")) continue;
     std::uint64_t bytes = it->file_size(ignored);
     files.push_back({it->path(), used, bytes});
     total += bytes;

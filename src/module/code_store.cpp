@@ -16,6 +16,9 @@ class CodeOnDisk : public CodeStore {
   void store(const std::string& content, const std::vector<std::byte>& code) override {
     disk_->store(key_of(content), code);
   }
+  std::shared_ptr<void> turn(const std::string& content, void (*waiting)()) override {
+    return disk_->turn(key_of(content), waiting);
+  }
 
  private:
   static std::string key_of(const std::string& content) {

@@ -136,14 +136,17 @@ Result<Words> translate(const KernelState& kernel, const Specialization& key) {
   TranslateOptions options = options_for(kernel, key);
   std::string cached = device.disk ? cache_key(kernel, options) : std::string();
   Words words;
-  if (device.disk) {
-    if (auto bytes = device.disk->load(cached);
-        bytes && deserialize(*bytes, words.spirv, words.info)) {
-      std::lock_guard lock(device.statistics_mutex);
-      ++device.statistics.translation_cache_hits;
-      return words;
-    }
-  }
+  const auto found = [&] {
+    if (!device.disk) return false;
+    const auto bytes = device.disk->load(cached);
+    if (!bytes || !deserialize(*bytes, words.spirv, words.info)) return false;
+    std::lock_guard lock(device.statistics_mutex);
+    ++device.statistics.translation_cache_hits;
+    return true;
+  };
+  if (found()) return words;
+  const auto turn = device.disk ? device.disk->turn(cached) : nullptr;
+  if (turn && found()) return words;
   std::vector<Message> messages;
   auto start = Clock::now();
   auto translation = kernel.module->ptx.translate_kernel(options, messages);

@@ -350,6 +350,14 @@ TEST_P(Compiled, CodeIsKept) {
   run(*other, rows, Tier::compiled);
   EXPECT_EQ(kept->found, 1);
   EXPECT_EQ(kept->stored, 3);
+  // What another process has stored while this one waited for it.
+  const auto late = std::make_shared<Kept>();
+  late->others = kept->codes;
+  const auto third = kernel_of(body, "", late);
+  ASSERT_TRUE(third);
+  EXPECT_EQ(run(*third, rows, Tier::compiled).words, right);
+  EXPECT_EQ(late->found, 1);
+  EXPECT_EQ(late->stored, 0);
 }
 
 TEST_P(Compiled, LoopsThatDoNotEndAreStopped) {

@@ -2,8 +2,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "src/cache/disk_cache.hpp"
 #include "tests/runtime/fixture.hpp"
@@ -112,8 +114,45 @@ TEST_F(Cache, EntryPastTheLimitOfFileSizesIsLeftOut) {
 
 TEST_F(Cache, NoFileIsLeftHalfWritten) {
   run();
-  for (const auto& each : fs::directory_iterator(folder))
+  for (const auto& each : fs::directory_iterator(folder)) {
     EXPECT_FALSE(each.path().filename().string().starts_with("tmp-")) << each.path();
+    EXPECT_FALSE(each.path().filename().string().starts_with("turn-")) << each.path();
+  }
+}
+
+// Ranks of a program that start at once. Each Device here has a cache and file handles of its own.
+TEST_F(Cache, OneOfManyTranslatesAndTheOthersWait) {
+  std::vector<std::thread> threads;
+  std::atomic<int> translations = 0, loads = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      const auto statistics = run();
+      translations += static_cast<int>(statistics.translations);
+      loads += static_cast<int>(statistics.translation_cache_hits);
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(translations, 1);
+  EXPECT_EQ(loads, 3);
+}
+
+TEST_F(Cache, TurnIsWaitedForByOthersAndEndsWithAFailure) {
+  const auto first = runtime::DiskCache::open(folder.string());
+  const auto second = runtime::DiskCache::open(folder.string());
+  ASSERT_TRUE(first && second);
+  auto turn = first->turn("t-key");
+  ASSERT_TRUE(turn);
+  EXPECT_TRUE(second->turn("t-other"));
+  std::atomic<bool> ended = false, early = false;
+  std::thread waits([&] {
+    const auto mine = second->turn("t-key");
+    early = !mine || !ended;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ended = true;
+  turn.reset();  // without an entry, as after a failure
+  waits.join();
+  EXPECT_FALSE(early);
+  EXPECT_TRUE(fs::is_empty(folder));
 }
 
 TEST_F(Cache, FolderThatCannotBeWrittenDoesNoHarm) {
@@ -127,7 +166,7 @@ TEST_F(Cache, SizeIsBounded) {
   ::setenv("PTX2SPV_CACHE_MIB", "1", 1);
   fs::create_directories(folder);
   for (int i = 0; i < 40; ++i) {
-    fs::path file = folder / ("t-old" + std::to_string(i));
+    fs::path file = folder / ((i % 2 ? "t-old" : "h-old") + std::to_string(i));
     std::ofstream(file) << std::string(100'000, 'x');
     fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(100 - i));
   }

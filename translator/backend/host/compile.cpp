@@ -271,12 +271,19 @@ std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeSt
     if (problem = too_much(function); !problem.empty()) return nullptr;
     const Shape shape(function, kind.rows);
     if (problem = shape.problem(); !problem.empty()) return nullptr;
+    std::shared_ptr<void> turn;
+    std::optional<std::vector<std::byte>> known;
     {
       const MayBeLeft until_stored;
-      if (compiler.emit(program, shape, kind, problem)) object = compiler.object(problem);
+      if (store) turn = store->turn(content, MayBeLeft::obey_now);
+      if (turn) known = store->load(content);
+      if (known)
+        object = compiler.buffer(*known);
+      else if (compiler.emit(program, shape, kind, problem))
+        object = compiler.object(problem);
     }
     if (!object) return nullptr;
-    if (store) store->store(content, compiler.bytes(object));
+    if (store && !known) store->store(content, compiler.bytes(object));
   }
   if (compiler.foreign()) {
     api->DisposeMemoryBuffer(object);

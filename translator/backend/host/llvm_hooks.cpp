@@ -87,6 +87,7 @@ void set_pointer(ElfW(Addr) at, void* to) {
 MayBeLeft::MayBeLeft() { t_inside = t_leaving != nullptr; }
 MayBeLeft::~MayBeLeft() { t_inside = false; }
 void MayBeLeft::obey(Leaving& leaving) { t_leaving = &leaving; }
+void MayBeLeft::obey_now() { stand_still_if_asked(); }
 
 void hook(void* library) {
   link_map* map = nullptr;

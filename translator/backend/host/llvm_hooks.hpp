@@ -28,6 +28,8 @@ class MayBeLeft {
   MayBeLeft& operator=(const MayBeLeft&) = delete;
   /// Whom this thread obeys; of threads without one, nothing is changed.
   static void obey(Leaving& leaving);
+  /// As where LLVM moves memory, for who waits.
+  static void obey_now();
 };
 
 }  // namespace ptx2spv::interpreter::llvm
