@@ -177,23 +177,30 @@ set(CPACK_GENERATOR "DEB;TGZ")
 set(CPACK_PACKAGE_NAME ptx2spv)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DESCRIPTION
-    "Translates NVIDIA PTX kernels that use surfaces into Vulkan compute shaders and runs them on
-any Vulkan device, or on the CPU where there is none.")
+    "Translates NVIDIA PTX kernels that use surfaces into Vulkan compute shaders,
+and runs them on any Vulkan device, or on the CPU where there is none.")
+# As Debian's own tools take them.
 set(CPACK_PACKAGE_CONTACT "the ptx2spv developers <ptx2spv@localhost>")
+if(DEFINED ENV{DEBEMAIL} AND DEFINED ENV{DEBFULLNAME})
+  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+endif()
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/debian_package.cmake")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libvulkan1, mesa-vulkan-drivers")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "vulkan-validationlayers")
-# Without dpkg-dev the package names what the libraries are known to need.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libfmt-dev, liblz4-dev, libzstd-dev, python3")
+# Without dpkg-dev and file the package names what Debian 12's libraries are known to be.
 find_program(PTX2SPV_SHLIBDEPS dpkg-shlibdeps)
-mark_as_advanced(PTX2SPV_SHLIBDEPS)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "libfmt-dev, liblz4-dev, libzstd-dev")
-if(PTX2SPV_SHLIBDEPS)
+find_program(PTX2SPV_FILE file)
+mark_as_advanced(PTX2SPV_SHLIBDEPS PTX2SPV_FILE)
+if(PTX2SPV_SHLIBDEPS AND PTX2SPV_FILE)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 else()
   string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS
-         ", libc6, libstdc++6, libfmt9, zlib1g, liblz4-1, libzstd1")
+         ", libc6, libstdc++6, libfmt9, zlib1g, liblz4-1, libzstd1, libpng16-16")
 endif()
 include(CPack)

@@ -5,20 +5,26 @@ Usage: make_wheel.py PACKAGE FOLDER [SWIFTSHADER]
 PACKAGE is the build's python/ptx2spv; the wheel lands in FOLDER, and its name is printed. SWIFTSHADER
 is a folder with libvk_swiftshader.so, which is put beside the package with its licences, so that the
 wheel runs where no Vulkan driver is installed. Without a file of licences it is left out, since
-nobody may pass it on then. No tool beside Python is needed.
+nobody may pass it on then. The libraries that ptx2spv's own needs from Debian's packages come with
+their licences, too, so that the wheel runs on other systems whose C library is as new.
 """
 
 import base64
 import ctypes
 import hashlib
+import os
 import pathlib
+import re
+import subprocess
 import sys
-import sysconfig
+import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARY = "libptx2spv.so"
 PROBE = "ptx2spv/ptx2spv-probe"
+# What every system has under these names (PEP 600).
+COMMON = re.compile(r"(libc|libm|libdl|libpthread|libgcc_s|libstdc\+\+|libz|ld-linux\S*)\.so")
 LICENCES = ("LICENSE", "LICENSE.swiftshader", "copyright")
 
 
@@ -28,13 +34,38 @@ def version_of(library):
     return handle.ptx2spv_version_text().decode()
 
 
+def dependencies(library):
+    """Pairs of a name in the wheel and the bytes of a library that `library` needs, or its licence."""
+    listed = subprocess.run(["ldd", library], check=True, capture_output=True, text=True).stdout
+    for name, path in sorted(re.findall(r"(\S+) => (/\S+)", listed)):
+        if COMMON.match(name):
+            continue
+        yield f"ptx2spv/{name}", pathlib.Path(path).read_bytes()
+        # dpkg may know the file by the name it had before /lib became a link to /usr/lib.
+        owners = [subprocess.run(["dpkg", "-S", known], capture_output=True, text=True).stdout
+                  for known in (path, os.path.realpath(path), path.removeprefix("/usr"))]
+        package = next((owner.split(":")[0] for owner in owners if owner), None)
+        if not package:
+            sys.exit(f"make_wheel.py: no Debian package owns {path}, whose licence the wheel needs")
+        licence = pathlib.Path("/usr/share/doc", package, "copyright")
+        yield f"ptx2spv/{name}-copyright", licence.read_bytes()
+
+
+def stripped(program):
+    with tempfile.NamedTemporaryFile() as copy:
+        subprocess.run(["strip", "--strip-unneeded", "-o", copy.name, program], check=True)
+        return pathlib.Path(copy.name).read_bytes()
+
+
 def files(package, swiftshader):
     """Pairs of a name in the wheel and its bytes."""
-    for file in sorted([*package.glob("*.py"), package / "py.typed", package / LIBRARY]):
+    for file in sorted([*package.glob("*.py"), package / "py.typed"]):
         yield f"ptx2spv/{file.name}", file.read_bytes()
+    yield f"ptx2spv/{LIBRARY}", stripped(package / LIBRARY)
+    yield from dependencies(package / LIBRARY)
     probe = package.resolve().parent.parent / "tools" / "ptx2spv-probe"
     if probe.exists():
-        yield PROBE, probe.read_bytes()
+        yield PROBE, stripped(probe)
     else:
         print(f"make_wheel.py: the wheel asks no unknown devices: there is no {probe}",
               file=sys.stderr)
@@ -53,7 +84,8 @@ def main():
     package, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     swiftshader = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
     version = version_of(package.resolve() / LIBRARY)
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    c_library = os.confstr("CS_GNU_LIBC_VERSION").split()[1].replace(".", "_")
+    platform = f"manylinux_{c_library}_{os.uname().machine}"
     tag = f"py3-none-{platform}"
     info = f"ptx2spv-{version}.dist-info"
     readme = (ROOT / "docs" / "user" / "notebook.md").read_text(encoding="utf-8")

@@ -24,10 +24,11 @@ class DiskCache {
   std::optional<std::vector<std::byte>> load(std::string_view key);
   void store(std::string_view key, const std::vector<std::byte>& bytes);
 
-  /// For who has not found `key`: returns when no other process makes it, or after a minute, and calls
-  /// `waiting` meanwhile. While the result lives, others wait: of many processes one translates and
-  /// the others load. Null where nobody can be made to wait.
-  std::shared_ptr<void> turn(std::string_view key, void (*waiting)() = [] {});
+  /// For who has not found `key`: returns when no other process makes it, or after a minute, and
+  /// calls `waiting` meanwhile. While the result lives, others wait: of many processes one
+  /// translates and the others load. Null where nobody can be made to wait.
+  std::shared_ptr<void> turn(
+      std::string_view key, void (*waiting)() = [] {});
 
  private:
   explicit DiskCache(std::string directory) : directory_(std::move(directory)) {}

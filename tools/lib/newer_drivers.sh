@@ -13,25 +13,13 @@ newer_drivers=(
   "swiftshader trixie chromium-common"
 )
 
-# The Debian mirror that apt on this machine takes packages from.
-newer_mirror() {
-  # shellcheck disable=SC2016  # apt's own variables
-  apt-get indextargets --format '$(CREATED_BY) $(ORIGIN) $(LABEL) $(REPO_URI)' |
-    awk '$1 == "Packages" && $2 == "Debian" && $3 == "Debian" { print $4; exit }'
-}
-
 # newer_apt FOLDER SUITES: a configuration of apt's own that knows of nothing installed, so that a
 # package comes with all that it needs, the C library too.
 newer_apt() {
   local folder=$1 suites=$2 mirror key=/usr/share/keyrings/debian-archive-keyring.gpg suite
-  mirror=$(newer_mirror)
-  if [[ -z $mirror ]]; then
-    as_root apt-get "${apt_options[@]}" update || return 1
-    mirror=$(newer_mirror)
-  fi
-  if [[ -z $mirror || ! -f $key ]]; then
-    printf '%s\n' >&2 \
-      'newer drivers come out of Debian, and apt here has no Debian mirror or no keys of it'
+  mirror=$(debian_mirror) || return 1
+  if [[ ! -f $key ]]; then
+    printf 'newer drivers come out of Debian, and apt here has no keys of it\n' >&2
     return 1
   fi
   mkdir -p "$folder"/{parts,preferences,state/lists/partial,cache/archives/partial}

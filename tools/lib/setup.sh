@@ -70,6 +70,17 @@ install_packages() {
     as_root apt-get "${apt_options[@]}" install -y --no-install-recommends "$@"
 }
 
+# debian_mirror: the one that apt on this machine takes packages from.
+debian_mirror() {
+  # shellcheck disable=SC2016  # apt's own variables
+  set -- apt-get indextargets --format '$(CREATED_BY) $(ORIGIN) $(LABEL) $(REPO_URI)'
+  [[ $("$@") == *"Packages Debian Debian"* ]] ||
+    as_root apt-get "${apt_options[@]}" update >&2 || return 1
+  "$@" | awk '$1 == "Packages" && $2 == "Debian" && $3 == "Debian" { print $4; found = 1; exit }
+              END { exit !found }' ||
+    { printf 'apt here has no mirror of Debian\n' >&2 && return 1; }
+}
+
 setup_packages() {
   local missing
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

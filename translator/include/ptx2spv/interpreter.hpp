@@ -28,8 +28,8 @@ class CodeStore {
   /// translator's version.
   virtual std::optional<std::vector<std::byte>> load(const std::string& content) = 0;
   virtual void store(const std::string& content, const std::vector<std::byte>& code) = 0;
-  /// Waits while another process makes it, for a minute at most, and calls `waiting` meanwhile; others
-  /// wait while the result lives.
+  /// Waits while another process makes it, for a minute at most, and calls `waiting` meanwhile;
+  /// others wait while the result lives.
   virtual std::shared_ptr<void> turn(const std::string& content, void (*waiting)()) = 0;
 };
 
