@@ -9,6 +9,7 @@
 #include "dev/recorder/warp_cases.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "tests/support/environment.hpp"
+#include "tests/support/runtime.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -39,31 +40,6 @@ std::map<std::string, std::vector<std::string>> recorded_warps() {
   return launches;
 }
 
-/// What one launch leaves; nothing where it failed, which is reported.
-std::vector<std::uint32_t> run(const Device& device, const ::ptx2spv::Kernel& kernel,
-                               const WarpKernel& form, unsigned threads, ThreadModel model,
-                               const std::vector<LaneInput>& inputs) {
-  std::vector<std::uint32_t> words(inputs.size() * form.results(), 0xdead);
-  auto from = Buffer::create(device, inputs.size() * sizeof(LaneInput)),
-       to = Buffer::create(device, words.size() * 4);
-  EXPECT_TRUE(from && to);
-  if (!from || !to || !from->upload(0, std::as_bytes(std::span(inputs))) ||
-      !to->upload(0, std::as_bytes(std::span(words))))
-    return {};
-  LaunchConfig config;
-  config.grid = {static_cast<std::uint32_t>(inputs.size() / recorder::kWarpLanes /
-                                            recorder::warps_of(threads)),
-                 1, 1};
-  config.block = {threads, 1, 1};
-  config.threads = model;
-  Args args;
-  args.buffer(*from).buffer(*to);
-  const auto done = kernel.launch(config, args);
-  EXPECT_TRUE(done) << done.error().to_string();
-  if (!done || !to->download(0, std::as_writable_bytes(std::span(words)))) return {};
-  return words;
-}
-
 class WarpsRecord : public testing::TestWithParam<WarpKernel> {};
 
 TEST_P(WarpsRecord, IsMetInEveryThreadModel) {
@@ -84,7 +60,16 @@ TEST_P(WarpsRecord, IsMetInEveryThreadModel) {
       const std::string head = form.name() + " threads=" + std::to_string(threads);
       SCOPED_TRACE(head + " in model " + std::to_string(static_cast<int>(model)));
       const auto inputs = recorder::warp_inputs(form, threads, seed);
-      const auto words = run(*device, *kernel, form, threads, model, inputs);
+      LaunchConfig config;
+      config.grid = {static_cast<std::uint32_t>(inputs.size() / recorder::kWarpLanes /
+                                                recorder::warps_of(threads)),
+                     1, 1};
+      config.block = {threads, 1, 1};
+      config.threads = model;
+      const auto launched = words_of_launch(*device, *kernel, config, bytes_of(inputs),
+                                            inputs.size() * form.results());
+      ASSERT_TRUE(launched) << launched.error().to_string();
+      const std::vector<std::uint32_t>& words = *launched;
       const auto& lines = record.at(head);
       ASSERT_EQ(words.size(), lines.size() * warp);
       unsigned shown = 0;

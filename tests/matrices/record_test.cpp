@@ -9,6 +9,7 @@
 #include "dev/programs/matrices.hpp"
 #include "ptx2spv/runtime.hpp"
 #include "tests/support/environment.hpp"
+#include "tests/support/runtime.hpp"
 #include "tests/support/share.hpp"
 
 namespace ptx2spv::tests {
@@ -57,28 +58,6 @@ std::map<std::string, Recorded> read_record() {
   return record;
 }
 
-/// What one launch leaves; nothing where it failed, which is reported.
-std::vector<std::uint32_t> run(const Device& device, const ::ptx2spv::Kernel& kernel,
-                               const MatrixForm& form, unsigned warps,
-                               const std::vector<std::uint32_t>& inputs) {
-  std::vector<std::uint32_t> words(std::size_t{warps} * form.results, 0xdead);
-  auto from = Buffer::create(device, inputs.size() * 4),
-       to = Buffer::create(device, words.size() * 4);
-  EXPECT_TRUE(from && to);
-  if (!from || !to || !from->upload(0, std::as_bytes(std::span(inputs))) ||
-      !to->upload(0, std::as_bytes(std::span(words))))
-    return {};
-  LaunchConfig config;
-  config.grid = {warps / programs::kMatrixWarps, 1, 1};
-  config.block = {32 * programs::kMatrixWarps, 1, 1};
-  Args args;
-  args.buffer(*from).buffer(*to);
-  const auto done = kernel.launch(config, args);
-  EXPECT_TRUE(done) << done.error().to_string();
-  if (!done || !to->download(0, std::as_writable_bytes(std::span(words)))) return {};
-  return words;
-}
-
 class Matrices : public testing::TestWithParam<MatrixForm> {};
 
 TEST_P(Matrices, GiveTheRecordedWords) {
@@ -96,11 +75,16 @@ TEST_P(Matrices, GiveTheRecordedWords) {
   const auto warps = static_cast<unsigned>(most) & ~(programs::kMatrixWarps - 1);
   ASSERT_GT(warps, 0u);
   const std::uint32_t seed = test::environment_number("PTX2SPV_SEED", 0);
-  const auto words = run(*device, *kernel, form, warps, programs::matrix_inputs(form, warps, seed));
-  ASSERT_EQ(words.size(), std::size_t{warps} * form.results);
+  LaunchConfig config;
+  config.grid = {warps / programs::kMatrixWarps, 1, 1};
+  config.block = {32 * programs::kMatrixWarps, 1, 1};
+  const auto words = words_of_launch(*device, *kernel, config,
+                                     bytes_of(programs::matrix_inputs(form, warps, seed)),
+                                     std::size_t{warps} * form.results);
+  ASSERT_TRUE(words) << words.error().to_string();
   unsigned wrong = 0;
   for (unsigned w = 0; w < warps; ++w) {
-    const std::uint32_t* first = words.data() + std::size_t{w} * form.results;
+    const std::uint32_t* first = words->data() + std::size_t{w} * form.results;
     if (right.hashes.empty()) {
       for (unsigned i = 0; i < form.results; ++i)
         if (first[i] != right.words[w][i] && ++wrong <= 4)
