@@ -162,6 +162,50 @@ TEST_P(Compiled, AtomicSumsOfFloatsAreNvidias) {
     for (const std::uint32_t word : run(*kernel, {32, 1, 1, 2}, tier).words) EXPECT_EQ(word, 0u);
 }
 
+/// Every operation on words that one, four or sixteen threads of a vector change, with what each
+/// thread gets and without.
+TEST_P(Compiled, AtomicsAreTheInterpreters) {
+  const std::string narrow[] = {"add.u32", "min.u32", "max.u32", "min.s32", "max.s32",  "and.b32",
+                                "or.b32",  "xor.b32", "inc.u32", "dec.u32", "exch.b32", "add.f32"};
+  const std::string wide[] = {"add.u64", "min.u64", "max.u64", "min.s64", "max.s64",
+                              "and.b64", "or.b64",  "xor.b64", "exch.b64"};
+  for (const std::string space : {"global", "shared"})
+    for (const unsigned sharing : {1u, 4u, 16u}) {
+      const std::string at = space == "global" ? "[%d4]" : "[%r14]", in_space = "." + space + ".";
+      const auto both = [&](const std::string& op, const std::string& to, const std::string& by) {
+        return "atom" + in_space + op + " " + to + ", " + at + ", " + by + ";\nred" + in_space +
+               op + " " + at + ", " + by + ";\n";
+      };
+      std::string body =
+          "mov.u32 %r14, all;\nrem.u32 %r15, %r2, " + std::to_string(sharing) +
+          ";\nsub.u32 %r15, %r2, %r15;\nshl.b32 %r16, %r15, 3;\nadd.u32 %r14, %r14, %r16;\n"
+          "sub.u32 %r16, %r1, %r2;\nadd.u32 %r16, %r16, %r15;\nmul.wide.u32 %d4, %r16, 8;\n"
+          "add.u64 %d4, %d0, %d4;\nmov.u32 %r20, 0;\nmov.b64 %d5, {%r10, %r11};\n"
+          "mov.b64 %d6, {%r11, %r1};\nst.global.b64 [%d2], %d5;\nst.shared.b64 [%r14], %d5;\n"
+          "bar.sync 0;\n";
+      const std::string mix = "mad.lo.u32 %r20, %r20, 77, %r18;\n";
+      for (const std::string& op : narrow)
+        if (op == "exch.b32")
+          body += "atom" + in_space + op + " %r18, " + at + ", %r10;\n" + mix;
+        else if (op == "add.f32")
+          body += "mov.b32 %f0, %r11;\n" + both(op, "%f1", "%f0") + "mov.b32 %r18, %f1;\n" + mix;
+        else
+          body += both(op, "%r18", "%r10") + mix;
+      body += "atom" + in_space + "cas.b32 %r18, " + at + ", %r11, %r10;\n" + mix;
+      for (const std::string& op : wide) {
+        body += op == "exch.b64" ? "atom" + in_space + op + " %d7, " + at + ", %d6;\n"
+                                 : both(op, "%d7", "%d6");
+        body += "mov.b64 {%r18, %r19}, %d7;\n" + mix + "xor.b32 %r20, %r20, %r19;\n";
+      }
+      body += "atom" + in_space + "cas.b64 %d7, " + at +
+              ", %d6, %d5;\nmov.b64 {%r18, %r19}, %d7;\n" + mix + "bar.sync 0;\nld" + in_space +
+              "b64 %d7, " + at +
+              ";\nmov.b64 {%r18, %r19}, %d7;\nbar.sync 0;\nxor.b32 %r10, %r20, %r18;\n"
+              "add.u32 %r11, %r18, %r19;";
+      expect_equal(body, ".shared .align 8 .b8 all[2048];\n");
+    }
+}
+
 /// Lanes that change one word get what it was, one after the other.
 TEST_P(Compiled, AtomicsOfOneWordAddUp) {
   constexpr unsigned kSome = 8;  // a vector of any processor's

@@ -24,6 +24,11 @@ bool Emitter::fail(const ir::Inst& inst) {
 
 bool Emitter::run() {
   find_nan_readers();
+  used_.assign(f_.insts.size(), false);
+  for (const BlockId b : f_.order)
+    for (const Value v : f_.blocks[b].insts)
+      for (const Value a : f_.args(v)) used_[a] = true;
+  for (const BlockId b : f_.order) used_[f_.blocks[b].cond] = true;
   find_stops();
   begin();
   for (std::uint32_t i = 0; i < shape_.places() && problem_.empty(); ++i) block(i);
@@ -90,6 +95,7 @@ void Emitter::begin() {
   }
   for (const BlockId b : f_.order)
     for (const Value v : f_.blocks[b].insts) reserve(v);
+  for (LLVMValueRef& each : scratch_) each = alloca_of(b_.vector(b_.i64));
   LLVMValueRef at = alloca_of(b_.i64);
   warp_ = alloca_of(b_.i32);
   for (LLVMValueRef& each : number_) each = alloca_of(b_.i32);
@@ -302,9 +308,9 @@ bool Emitter::instruction(Value v) {
     case Op::yield: end_turn(v, b_.c32(0), b_.c32(0), b_.c32(0)); return true;
     case Op::memory_barrier: b_.l.BuildFence(b_.b, kSequentiallyConsistent, 0, ""); return true;
     case Op::library: return library(v) || by_step(v);
-    case Op::read_clock:
+    case Op::read_clock: return by_step(v);
     case Op::atomic:
-    case Op::atomic_cas: return by_step(v);
+    case Op::atomic_cas: return atomic(v);
     case Op::compose: {
       Lifted out{.uniform = true};
       for (const Value a : f_.args(v)) out.uniform = out.uniform && value(a).uniform;

@@ -163,6 +163,7 @@ class Emitter {
   bool store(Value v);
   Access access(Value address, const ir::MemAttr& mem);
   bool split_address(Value address, Access& out, unsigned depth);
+  void find_addresses(Access& a);
   void follow(Access& a, unsigned bytes, bool whole);
   Lifted load_uniform(const Access& a, const ir::Inst& inst);
   Lifted load_lanes(Access& a, const ir::Inst& inst);
@@ -182,6 +183,22 @@ class Emitter {
   Lifted load_local(Access& a, const ir::Inst& inst);
   void store_local(Access& a, const ir::Inst& inst, Lifted what);
   LLVMTypeRef memory_type(unsigned bytes) const { return b_.integer(bytes * 8); }
+
+  // emit_atomics.cpp
+  struct Atomic;
+  struct Words {
+    LLVMValueRef one = nullptr;  ///< the address that all lanes have, if they must
+    LLVMValueRef addresses = nullptr, lanes = nullptr;
+  };
+  Words words_of(Value address, const ir::MemAttr& mem);
+  bool atomic(Value v);
+  LLVMValueRef changed(const Atomic& a, LLVMValueRef old, LLVMValueRef value);
+  LLVMValueRef sum_of_words(LLVMValueRef old, LLVMValueRef value, bool shared);
+  LLVMValueRef change(const Atomic& a, LLVMValueRef address, const LLVMValueRef* in);
+  LLVMValueRef now(const Atomic& a, LLVMValueRef address);
+  LLVMValueRef one_by_one(const Atomic& a);
+  LLVMValueRef together_or_not(const Atomic& a, LLVMValueRef one);
+  LLVMValueRef put_together(const Atomic& a, LLVMValueRef address);
 
   // emit_warp.cpp
   bool together(Value v);
@@ -246,6 +263,8 @@ class Emitter {
   std::unordered_map<Value, Home> homes_;
   std::unordered_map<Value, Lifted> known_;  ///< in the block that is being made
   std::vector<bool> nan_read_;               ///< by value: which NaN it is matters
+  std::vector<bool> used_;                   ///< by value
+  LLVMValueRef scratch_[4] = {};             ///< allocas for words of lanes that take turns
 };
 
 }  // namespace ptx2spv::interpreter::llvm

@@ -179,14 +179,34 @@ Emitter::Lines Emitter::lines_of(const Access& a, unsigned bytes, unsigned count
   return out;
 }
 
-/// The same of all lanes; `whole`: and all run.
-void Emitter::follow(Access& a, unsigned bytes, bool whole) {
+/// Of each lane.
+void Emitter::find_addresses(Access& a) {
   LLVMValueRef wide_index = a.index;
   if (a.extend != Access::Extend::none)
     wide_index =
         b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index, b_.vector(b_.i64));
   if (a.scale != 1) wide_index = b_.op(op_mul, wide_index, b_.splat(b_.c64(a.scale)));
   a.addresses = b_.op(op_add, wide_index, b_.splat(a.base));
+}
+
+/// Where lanes' words are, and which lanes have one.
+Emitter::Words Emitter::words_of(Value address, const ir::MemAttr& mem) {
+  Access a = access(address, mem);
+  LLVMValueRef inside = a.inside && !a.index ? b_.splat(a.inside) : a.inside;
+  Words out{.lanes = inside ? b_.op(op_and, mask_, inside) : mask_};
+  if (a.index) {
+    find_addresses(a);
+    out.addresses = a.addresses;
+  } else {
+    out.one = a.base;
+    out.addresses = b_.splat(a.base);
+  }
+  return out;
+}
+
+/// The same of all lanes; `whole`: and all run.
+void Emitter::follow(Access& a, unsigned bytes, bool whole) {
+  find_addresses(a);
   const Lines line = lines_of(a, bytes, b_.lanes);
   if (!line.follow) return;
   a.first = line.firsts[0];

@@ -60,6 +60,7 @@ enum Opcode : int {
   op_sitofp = 36,
   op_fptrunc = 37,
   op_fpext = 38,
+  op_ptrtoint = 39,
   op_inttoptr = 40,
   op_bitcast = 41,
 };
