@@ -29,12 +29,22 @@ constexpr bool host_reads(MemoryKind kind) {
   return kind == MemoryKind::readback || kind == MemoryKind::mailbox;
 }
 
+/// Large pages for as much of it as they fill: kernels stream through it.
+void ask_for_large_pages(void* memory, std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 2ull << 20;
+  const std::uint64_t at = reinterpret_cast<std::uint64_t>(memory), first = align_up(at, kPage);
+  const std::uint64_t end = (at + bytes) / kPage * kPage;
+  if (first < end)
+    ::madvise(static_cast<std::byte*>(memory) + (first - at), end - first, MADV_HUGEPAGE);
+}
+
 /// Pages of the process for a block, which are there once they are touched.
 bool map_pages(Block& block, std::uint64_t bytes) {
   bytes = align_up(bytes, kPlacedBytes);
   void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages == MAP_FAILED) return false;
+  ask_for_large_pages(pages, bytes);
   block.imported = pages;
   block.imported_bytes = bytes;
   return true;
@@ -243,6 +253,7 @@ VkResult Heap::map(Block& block, std::uint64_t bytes) {
   const VkResult result =
       device_.vk.MapMemory(device_.handle, block.memory, 0, VK_WHOLE_SIZE, 0, &mapped);
   block.mapped = static_cast<std::byte*>(mapped);
+  if (result == VK_SUCCESS && limit_ && !block.imported) ask_for_large_pages(mapped, bytes);
   return result;
 }
 
