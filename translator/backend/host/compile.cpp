@@ -46,9 +46,11 @@ unsigned lanes_of(const Needs& needs, std::string_view features) {
   return (has_avx512(features) ? 16 : 8) * (needs.barriers ? 2 : 1);
 }
 
-/// Whether lanes differ in x alone. Those of barriers and warps may be more than half a warp.
-bool rows_of(const Needs& needs, BlockRow row) {
-  return row == BlockRow::warp || (row == BlockRow::half_warp && !needs.barriers && !needs.warps);
+/// Vectors of barriers and warps may be more than half a warp.
+Kind kind_of(const Needs& needs, BlockForm form, std::string_view features) {
+  const bool half = form.row == BlockForm::half_warp && !needs.barriers && !needs.warps;
+  const bool rows = form.row == BlockForm::warp || half;
+  return {lanes_of(needs, features), rows, rows || form.whole, has_avx512(features)};
 }
 
 /// The linker that all versions have: what LLVM 17 and 18 take instead looks for functions of
@@ -240,16 +242,16 @@ void compile_for(std::string processor, std::string triple) {
   g_triple = std::move(triple);
 }
 
-std::string refusal(const Program& program, BlockRow row) {
+std::string refusal(const Program& program, BlockForm form) {
   std::string problem;
   if (!load_api(problem)) return problem;
   const ir::Function& function = program.source->function;
   const Needs needs = needs_of(function);
   problem = too_much(function);
-  return problem.empty() ? Shape(function, rows_of(needs, row)).problem() : problem;
+  return problem.empty() ? Shape(function, kind_of(needs, form, {}).rows).problem() : problem;
 }
 
-std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeStore* store,
+std::shared_ptr<const Code> compile(const Program& program, BlockForm form, CodeStore* store,
                                     bool stored, std::string& problem) {
   const Api* api = load_api(problem);
   if (!api) return nullptr;
@@ -257,12 +259,11 @@ std::shared_ptr<const Code> compile(const Program& program, BlockRow row, CodeSt
   const Needs needs = needs_of(function);
   Compiler compiler(*api);
   if (!compiler.machine(problem)) return nullptr;
-  const Kind kind{lanes_of(needs, compiler.features()), rows_of(needs, row),
-                  has_avx512(compiler.features())};
-  const std::string content =
-      store ? fmt::format("{} {} {}\n", compiler.processor(), kind.lanes, kind.rows) +
-                  content_of(program)
-            : std::string();
+  const Kind kind = kind_of(needs, form, compiler.features());
+  const std::string content = store ? fmt::format("{} {} {} {}\n", compiler.processor(), kind.lanes,
+                                                  kind.rows, kind.whole) +
+                                          content_of(program)
+                                    : std::string();
   LLVMMemoryBufferRef object = nullptr;
   if (store)
     if (const auto known = store->load(content)) object = compiler.buffer(*known);

@@ -115,20 +115,6 @@ void CompiledBlocks::begin(std::uint64_t block) {
   }
 }
 
-/// Whether all threads have come to one barrier that asks for no more, as they mostly do. They go
-/// on then.
-bool CompiledBlocks::all_met() {
-  const Turn& first = turns_.front();
-  if (kind_of(launch_.program.steps[first.step]) != ir::BarKind::sync || first.expected)
-    return false;
-  for (const Turn& warp : turns_)
-    if (warp.goes_on || warp.waits || warp.step != first.step || warp.barrier != first.barrier ||
-        warp.came != warp.live || warp.came == 0)
-      return false;
-  for (Turn& warp : turns_) warp.goes_on = 1;
-  return true;
-}
-
 /// Whether the warp did more than wait.
 bool CompiledBlocks::end_turn(Turn& warp) {
   if (warp.came == 0) {
@@ -158,10 +144,6 @@ bool CompiledBlocks::end_turn(Turn& warp) {
 CompiledBlocks::Status CompiledBlocks::turn() {
   if (launch_.code.run(&frame_, block_, block_ + 1, 0, launch_.warps) == kStopped)
     return Status::stopped;
-  if (all_met()) {
-    const bool stop = launch_.stop.load(std::memory_order_relaxed) != 0;
-    return stop ? Status::stopped : Status::going;
-  }
   bool left = false, ran = false, moved = false;
   for (Turn& warp : turns_) {
     // Who waits has not run; who is let go in here runs next time.

@@ -41,7 +41,6 @@ class CompiledBlocks {
 
  private:
   static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);
-  bool all_met();
   bool end_turn(Turn& warp);
   void release(std::uint32_t barrier, std::uint32_t result);
   void set_live(Turn& warp, std::uint32_t threads);

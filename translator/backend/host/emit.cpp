@@ -99,6 +99,7 @@ void Emitter::begin() {
   LLVMValueRef at = alloca_of(b_.i64);
   warp_ = alloca_of(b_.i32);
   for (LLVMValueRef& each : number_) each = alloca_of(b_.i32);
+  for (LLVMValueRef* each : {&met_, &meeting_}) *each = alloca_of(b_.i32);
   // Fields are read where they are needed; LLVM reads each once.
   frame_ = parameter(0);
 
@@ -130,12 +131,21 @@ void Emitter::begin() {
              number_[axis]);
     if (axis < 2) rest = b_.op(op_udiv, rest, size);
   }
+  b_.store(b_.c32(0), met_);
+  LLVMBasicBlockRef round = b_.block();
+  l.BuildBr(b_.b, round);
+  b_.at(round);
   b_.store(parameter(3), warp_);
   l.BuildBr(b_.b, warps);
 
   b_.at(warps);
   LLVMValueRef w = b_.load(b_.i32, warp_);
-  l.BuildCondBr(b_.b, b_.icmp(int_ult, w, parameter(4)), warp, next_block_);
+  LLVMBasicBlockRef over = stops_.empty() ? next_block_ : b_.block();
+  l.BuildCondBr(b_.b, b_.icmp(int_ult, w, parameter(4)), warp, over);
+  if (over != next_block_) {
+    b_.at(over);
+    end_round(round);
+  }
 
   b_.at(warp);
   begin_warp(w);
@@ -158,8 +168,8 @@ void Emitter::begin_warp(LLVMValueRef w) {
                  b_.op(op_mul, b_.cast(op_zext, w, b_.i64),
                        b_.cast(op_zext, field(offsetof(Frame, warps_apart), b_.i32), b_.i64)));
   LLVMValueRef lanes =
-      kind_.rows ? b_.all_ones()
-                 : b_.icmp(int_ult, index_, b_.splat(field(offsetof(Frame, threads), b_.i32)));
+      kind_.whole ? b_.all_ones()
+                  : b_.icmp(int_ult, index_, b_.splat(field(offsetof(Frame, threads), b_.i32)));
   for (std::uint32_t i = 1; i < shape_.places(); ++i)
     if (shape_.waits(i)) b_.store(b_.l.ConstNull(b_.mask_type), in_[i]);
   b_.store(lanes, in_[0]);
@@ -204,9 +214,8 @@ Lifted Emitter::value(Value v) {
   const bool outside =
       out.uniform && shape_.escapes(v) && shape_.escapes_to(v, shape_.place(current_));
   if (outside) out.uniform = false;
-  for (; out.parts < 4 && home.part[out.parts].home; ++out.parts)
-    out.part[out.parts] =
-        b_.load(type(inst.type, out.uniform), (outside ? home.lanes : home.part)[out.parts].home);
+  for (; out.parts < 4 && home.part[out.parts].type; ++out.parts)
+    out.part[out.parts] = get((outside ? home.lanes : home.part)[out.parts]);
   known_[v] = out;
   return out;
 }
@@ -236,7 +245,7 @@ void Emitter::define(Value v, Lifted result) {
       lanes = b_.splat(lanes);
       to = &home.lanes[i];
     }
-    set(*to, b_.select(mask_, lanes, b_.load(b_.l.TypeOf(lanes), to->home)));
+    set(*to, b_.select(mask_, lanes, get(*to)));
   }
 }
 

@@ -14,7 +14,8 @@ namespace ptx2spv::interpreter::llvm {
 
 struct Kind {
   unsigned lanes = 16;  ///< of a vector: 8, 16 or 32
-  bool rows = false;    ///< as Shape has it; all warps are whole then
+  bool rows = false;    ///< as Shape has it
+  bool whole = false;   ///< all vectors' lanes are threads
   bool fence_logic =
       false;  ///< LLVM up to 22 takes a merge of bits that a mask chooses wrong (AVX-512)
 };
@@ -138,6 +139,7 @@ class Emitter {
   void define(Value v, Lifted result);
   LLVMValueRef field(std::size_t offset, LLVMTypeRef t, bool invariant = true);
   LLVMValueRef mask_bits() { return b_.bits(mask_); }
+  bool has_all_lanes(std::uint32_t place) const { return kind_.whole && shape_.whole(place); }
 
   bool instruction(Value v);
   LLVMValueRef builtin(const ir::Inst& inst, bool uniform);
@@ -211,22 +213,26 @@ class Emitter {
   // emit_turns.cpp: barriers, and loops that wait. The warp's turn ends there.
   void find_stops();
   void begin_turn(LLVMValueRef number);
+  void end_round(LLVMBasicBlockRef again);
   void end_turn(Value v, LLVMValueRef barrier, LLVMValueRef expected, LLVMValueRef votes);
+  bool is_plain(Value barrier) const;
   LLVMValueRef of_turn(std::size_t offset);
   bool meet(Value v);
   /// An alloca, and where it is saved if lanes need it in later turns.
   struct Variable {
-    LLVMValueRef home = nullptr;
+    LLVMValueRef home = nullptr;  ///< null: it lies where it is saved alone
     LLVMTypeRef type = nullptr;
     std::uint32_t at = ~0u;
     bool at_once = false;  ///< saved where it is set, else where turns end
   };
   Variable variable(Value v, LLVMTypeRef t);
   void keep(Variable& of);
+  bool between_stops(BlockId b) const;
   bool is_set_between_stops(Value v) const;
+  LLVMValueRef get(const Variable& from);
   void set(const Variable& to, LLVMValueRef value);
   void save(const Variable& from, LLVMValueRef value);
-  void restore(const Variable& to);
+  LLVMValueRef saved(const Variable& of);
   std::vector<Variable> kept_at(std::size_t stop);
 
   Build& b_;
@@ -252,8 +258,12 @@ class Emitter {
   std::vector<LLVMBasicBlockRef> behind_;                ///< by stop, where warps go on
   std::vector<bool> needed_anywhere_;                    ///< by value
   std::vector<bool> stop_within_;                        ///< by loop
+  std::vector<bool> read_in_turns_;                      ///< by value: in a loop without a stop
   std::unordered_map<std::uint32_t, Variable> waiting_;  ///< by place: in_, saved
   LLVMValueRef turn_ = nullptr, saved_ = nullptr;        ///< the warp's, addresses
+  /// Allocas: the stop, plus one, of all warps of the last round, and of those of this one so far;
+  /// 0: they are not all at one plain barrier.
+  LLVMValueRef met_ = nullptr, meeting_ = nullptr;
   std::uint32_t saved_bytes_ = 0;
   std::vector<LLVMBasicBlockRef> bodies_, tests_;  ///< by place
   std::vector<LLVMValueRef> in_;                   ///< by place, allocas: lanes that come

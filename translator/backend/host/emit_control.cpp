@@ -17,7 +17,7 @@ void Emitter::block(std::uint32_t place) {
   current_ = f_.order[place];
   known_.clear();
   b_.at(bodies_[place]);
-  mask_ = b_.load(b_.mask_type, in_[place]);
+  mask_ = has_all_lanes(place) ? b_.all_ones() : b_.load(b_.mask_type, in_[place]);
   if (shape_.waits(place)) b_.store(b_.l.ConstNull(b_.mask_type), in_[place]);
   for (const Value v : f_.blocks[current_].insts) {
     if (lines_) lines_->at(f_.locs[f_.insts[v].loc]);
@@ -72,8 +72,7 @@ void Emitter::take_phis(BlockId from, const std::vector<std::pair<BlockId, LLVMV
         part = b_.splat(part);
         to = &home.lanes[i];
       }
-      if (escapes || each.keep)
-        part = b_.select(each.lanes, part, b_.load(b_.l.TypeOf(part), to->home));
+      if (escapes || each.keep) part = b_.select(each.lanes, part, get(*to));
       set(*to, part);
     }
   }

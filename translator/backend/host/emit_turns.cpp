@@ -22,24 +22,36 @@ void Emitter::find_stops() {
   needed_anywhere_.assign(f_.insts.size(), false);
   for (const std::vector<Value>& values : needed_)
     for (const Value v : values) needed_anywhere_[v] = true;
+  read_in_turns_.assign(f_.insts.size(), false);
+  for (const BlockId b : f_.order) {
+    const ir::Block& block = f_.blocks[b];
+    for (const Value v : block.insts)
+      for (unsigned i = 0; i < f_.insts[v].count; ++i)
+        if (!between_stops(f_.insts[v].op == Op::phi ? block.preds[i] : b))
+          read_in_turns_[f_.arg(v, i)] = true;
+    if (!between_stops(b)) read_in_turns_[block.cond] = true;
+  }
 }
 
-/// Not in a loop without a stop, which might set it many times in a turn.
+/// Not in a loop without a stop, which might come by many times in a turn.
+bool Emitter::between_stops(BlockId b) const {
+  const std::uint32_t loop = shape_.nest().innermost[b];
+  return loop == ir::StructuredLoops::kNone || stop_within_[loop];
+}
+
 bool Emitter::is_set_between_stops(Value v) const {
-  const auto between = [&](BlockId b) {
-    const std::uint32_t loop = shape_.nest().innermost[b];
-    return loop == ir::StructuredLoops::kNone || stop_within_[loop];
-  };
   const BlockId home = shape_.home(v);
-  if (f_.insts[v].op != Op::phi) return between(home);
-  return std::ranges::all_of(f_.blocks[home].preds, between);
+  if (f_.insts[v].op != Op::phi) return between_stops(home);
+  return std::ranges::all_of(f_.blocks[home].preds, [&](BlockId b) { return between_stops(b); });
 }
 
 Emitter::Variable Emitter::variable(Value v, LLVMTypeRef t) {
-  Variable made{alloca_of(t), t};
-  if (!needed_anywhere_[v]) return made;
-  keep(made);
-  made.at_once = is_set_between_stops(v);
+  Variable made{nullptr, t};
+  if (needed_anywhere_[v]) {
+    keep(made);
+    made.at_once = is_set_between_stops(v);
+  }
+  if (!made.at_once || read_in_turns_[v]) made.home = alloca_of(t);
   return made;
 }
 
@@ -51,8 +63,12 @@ void Emitter::keep(Variable& of) {
   saved_bytes_ += (lines + kLine - 1) / kLine * kLine;
 }
 
+LLVMValueRef Emitter::get(const Variable& from) {
+  return from.home ? b_.load(from.type, from.home) : saved(from);
+}
+
 void Emitter::set(const Variable& to, LLVMValueRef value) {
-  b_.store(value, to.home);
+  if (to.home) b_.store(value, to.home);
   if (to.at_once) save(to, value);
 }
 
@@ -62,13 +78,12 @@ void Emitter::save(const Variable& from, LLVMValueRef value) {
   b_.store_at(value, b_.op(op_add, saved_, b_.c64(from.at)));
 }
 
-void Emitter::restore(const Variable& to) {
-  const bool mask = to.type == b_.mask_type, bit = to.type == b_.i1;
+LLVMValueRef Emitter::saved(const Variable& of) {
+  const bool mask = of.type == b_.mask_type, bit = of.type == b_.i1;
   LLVMValueRef value =
-      b_.load_at(mask || bit ? b_.i32 : to.type, b_.op(op_add, saved_, b_.c64(to.at)));
-  if (mask) value = b_.from_bits(value);
-  if (bit) value = b_.cast(op_trunc, value, b_.i1);
-  b_.store(value, to.home);
+      b_.load_at(mask || bit ? b_.i32 : of.type, b_.op(op_add, saved_, b_.c64(of.at)));
+  if (mask) return b_.from_bits(value);
+  return bit ? b_.cast(op_trunc, value, b_.i1) : value;
 }
 
 /// The address of a word of the warp's turn.
@@ -83,8 +98,12 @@ void Emitter::begin_turn(LLVMValueRef number) {
   saved_ = b_.op(op_add, field(offsetof(Frame, saved), b_.i64), b_.op(op_mul, wide, apart));
   LLVMValueRef goes_on = b_.load_at(b_.i32, of_turn(offsetof(Turn, goes_on)));
   LLVMValueRef from = b_.load_at(b_.i32, of_turn(offsetof(Turn, from)));
-  LLVMBasicBlockRef runs = b_.block();
-  b_.l.BuildCondBr(b_.b, b_.icmp(int_ne, goes_on, b_.c32(0)), runs, next_warp_);
+  LLVMValueRef met = b_.load(b_.i32, met_);
+  LLVMBasicBlockRef runs = b_.block(), waits = b_.block();
+  b_.l.BuildCondBr(b_.b, b_.icmp(int_ne, b_.op(op_or, goes_on, met), b_.c32(0)), runs, waits);
+  b_.at(waits);
+  b_.store(b_.c32(0), meeting_);
+  b_.l.BuildBr(b_.b, next_warp_);
   for (std::size_t i = 0; i < stops_.size(); ++i) {
     b_.at(runs);
     runs = b_.block();
@@ -96,7 +115,17 @@ void Emitter::begin_turn(LLVMValueRef number) {
   b_.at(warp_over_);
   b_.store_at(b_.c32(0), of_turn(offsetof(Turn, goes_on)));
   b_.store_at(b_.c32(0), of_turn(offsetof(Turn, came)));
-  b_.l.BuildBr(b_.b, next_warp_);
+  b_.l.BuildBr(b_.b, waits);
+}
+
+/// Where all warps have met at one barrier, and none has ended, all go on at once.
+void Emitter::end_round(LLVMBasicBlockRef again) {
+  LLVMValueRef met = b_.load(b_.i32, meeting_);
+  b_.store(met, met_);
+  LLVMBasicBlockRef on = b_.block();
+  b_.l.BuildCondBr(b_.b, b_.icmp(int_ne, met, b_.c32(0)), on, next_block_);
+  b_.at(on);
+  back(again);
 }
 
 /// What lanes need behind a stop, and where others of the warp wait meanwhile.
@@ -104,7 +133,7 @@ std::vector<Emitter::Variable> Emitter::kept_at(std::size_t stop) {
   std::vector<Variable> kept;
   for (const Value v : needed_[stop])
     for (const auto& variables : {homes_[v].part, homes_[v].lanes})
-      for (unsigned i = 0; i < 4 && variables[i].home; ++i) kept.push_back(variables[i]);
+      for (unsigned i = 0; i < 4 && variables[i].type; ++i) kept.push_back(variables[i]);
   const std::uint32_t here = shape_.place(current_);
   for (std::uint32_t p = here + 1; p < shape_.places() && !shape_.alone(here); ++p) {
     if (!shape_.waits(p)) continue;
@@ -115,13 +144,32 @@ std::vector<Emitter::Variable> Emitter::kept_at(std::size_t stop) {
   return kept;
 }
 
+/// Of the whole block, and of a number that is known.
+bool Emitter::is_plain(Value barrier) const {
+  const ir::Inst& inst = f_.insts[barrier];
+  if (inst.op == Op::control_barrier) return true;
+  return inst.op == Op::bar_sync && static_cast<ir::BarKind>(inst.imm) == ir::BarKind::sync &&
+         inst.count == 1 && f_.insts[f_.arg(barrier, 0)].op == Op::constant;
+}
+
 void Emitter::end_turn(Value v, LLVMValueRef barrier, LLVMValueRef expected, LLVMValueRef votes) {
   const auto stop = static_cast<std::size_t>(std::ranges::find(stops_, v) - stops_.begin());
+  LLVMValueRef came = b_.intrinsic("llvm.ctpop", {b_.i32}, {mask_bits()});
+  LLVMValueRef meeting = b_.c32(0);
+  if (is_plain(v)) {
+    LLVMValueRef here = b_.c32(stop + 1);
+    LLVMValueRef live = b_.load_at(b_.i32, of_turn(offsetof(Turn, live)));
+    LLVMValueRef first = b_.icmp(int_eq, b_.load(b_.i32, warp_), b_.c32(0));
+    LLVMValueRef same = b_.op(op_or, first, b_.icmp(int_eq, b_.load(b_.i32, meeting_), here));
+    same = b_.op(op_and, same, b_.icmp(int_eq, came, live));
+    meeting = b_.select(same, here, meeting);
+  }
+  b_.store(meeting, meeting_);
   const std::pair<std::size_t, LLVMValueRef> words[] = {
       {offsetof(Turn, goes_on), b_.c32(0)},
       {offsetof(Turn, from), b_.c32(stop + 1)},
       {offsetof(Turn, lanes), mask_bits()},
-      {offsetof(Turn, came), b_.intrinsic("llvm.ctpop", {b_.i32}, {mask_bits()})},
+      {offsetof(Turn, came), came},
       {offsetof(Turn, step), b_.c32(steps_[v])},
       {offsetof(Turn, barrier), barrier},
       {offsetof(Turn, expected), expected},
@@ -132,9 +180,11 @@ void Emitter::end_turn(Value v, LLVMValueRef barrier, LLVMValueRef expected, LLV
     if (!each.at_once) save(each, b_.load(each.type, each.home));
   b_.l.BuildBr(b_.b, next_warp_);
   b_.at(behind_[stop]);
-  for (const Variable& each : kept) restore(each);
+  for (const Variable& each : kept)
+    if (each.home) b_.store(saved(each), each.home);
   known_.clear();
-  mask_ = b_.from_bits(b_.load_at(b_.i32, of_turn(offsetof(Turn, lanes))));
+  if (!has_all_lanes(shape_.place(current_)))
+    mask_ = b_.from_bits(b_.load_at(b_.i32, of_turn(offsetof(Turn, lanes))));
 }
 
 bool Emitter::meet(Value v) {

@@ -18,7 +18,7 @@ struct Turn {
   std::uint32_t barrier = 0, expected = 0, votes = 0;
   std::uint32_t result = 0;  ///< of the barrier that has opened
   // Of who lets them run.
-  std::uint32_t live = 0;  ///< threads
+  std::uint32_t live = 0;  ///< threads that have not ended
   bool waits = false, over = false;
 };
 
@@ -43,7 +43,8 @@ struct Frame {
 };
 
 /// Runs the warps [first_warp, end_warp) of the blocks [first_block, end_block), by their numbers;
-/// where they take turns, a turn of each that goes on, of one block. Gives the bytes that a warp
+/// where they take turns, a turn of each that goes on, of one block, and more as long as all of
+/// them meet at one barrier. Gives the bytes that a warp
 /// saves between turns, or kStopped.
 using Compiled = std::uint32_t (*)(Frame*, std::uint64_t first_block, std::uint64_t end_block,
                                    std::uint32_t first_warp, std::uint32_t end_warp);

@@ -54,6 +54,8 @@ Shape::Shape(const ir::Function& f, bool rows)
       home_(f.insts.size(), kNoBlock) {
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;
+  ends_once_ =
+      std::ranges::count_if(f.order, [&](BlockId b) { return f.blocks[b].succs.empty(); }) == 1;
   find_zones();
   find_waits();
   find_uses();

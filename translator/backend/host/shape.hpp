@@ -26,6 +26,8 @@ class Shape {
   bool waits(std::uint32_t place) const { return waits_[place]; }
   /// Whether all lanes that have not ended are there when one is.
   bool alone(std::uint32_t place) const { return zone_[place] == ir::StructuredLoops::kNone; }
+  /// The same, and none has ended.
+  bool whole(std::uint32_t place) const { return ends_once_ && alone(place); }
   /// The first place from `place` on where lanes may wait; places() where there is none.
   std::uint32_t next_wait(std::uint32_t place) const { return next_[place]; }
   /// Whether the value is read in another block than its own.
@@ -64,6 +66,7 @@ class Shape {
   std::vector<bool> waits_, crosses_, escapes_;
   std::vector<bool> yielding_;  ///< by loop: whether it waits for other warps
   std::vector<std::uint32_t> next_;
+  bool ends_once_ = false;  ///< all threads end in the last block
   std::string problem_;
 };
 

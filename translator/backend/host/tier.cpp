@@ -99,7 +99,7 @@ std::string Tier::refusal(const Size& block) {
     std::lock_guard lock(variant.mutex);
     if (variant.looked || variant.tried) return variant.problem;
   }
-  std::string problem = llvm::refusal(*program_, row_of(block));
+  std::string problem = llvm::refusal(*program_, form_of(block));
   std::lock_guard lock(variant.mutex);
   if (!variant.tried) variant.problem = std::move(problem);
   variant.looked = true;
@@ -117,7 +117,7 @@ std::shared_ptr<const llvm::Code> Tier::make(const Size& block, bool stored) {
     if (variant.tried) return variant.code;
   }
   std::string problem;
-  auto code = llvm::compile(*program_, row_of(block), store_.get(), stored, problem);
+  auto code = llvm::compile(*program_, form_of(block), store_.get(), stored, problem);
   std::lock_guard lock(variant.mutex);
   if (stored && !code) return nullptr;
   variant.tried = true;
@@ -132,7 +132,9 @@ void Tier::interpreted(const Size& block, double seconds) {
   if (variant.microseconds.fetch_add(spent) + spent < worth || variant.asked.exchange(true)) return;
   // Loads LLVM, before what ends the thread at the process's end is made.
   if (!refusal(block).empty()) return;
-  Background::get().add([self = shared_from_this(), x = block[0]] { self->compile({x, 1, 1}); });
+  Background::get().add([self = shared_from_this(), x = block[0], y = block[1], z = block[2]] {
+    self->compile({x, y, z});
+  });
 }
 
 }  // namespace ptx2spv::interpreter

@@ -38,19 +38,22 @@ class Tier : public std::enable_shared_from_this<Tier> {
     bool tried = false, looked = false;
     std::string problem;
   };
-  static llvm::BlockRow row_of(const Size& block) {
-    if (block[0] % kLanes == 0) return llvm::BlockRow::warp;
-    return block[0] % (kLanes / 2) == 0 ? llvm::BlockRow::half_warp : llvm::BlockRow::any;
+  static llvm::BlockForm form_of(const Size& block) {
+    using Form = llvm::BlockForm;
+    const bool whole = block[0] * block[1] * block[2] % kLanes == 0;
+    if (block[0] % kLanes == 0) return {Form::warp, whole};
+    return {block[0] % (kLanes / 2) == 0 ? Form::half_warp : Form::any, whole};
   }
   Variant& variant_of(const Size& block) {
-    return variants_[static_cast<std::size_t>(row_of(block))];
+    const llvm::BlockForm form = form_of(block);
+    return variants_[form.row][form.whole];
   }
 
   std::shared_ptr<const llvm::Code> make(const Size& block, bool stored);
 
   std::shared_ptr<const Program> program_;
   const std::shared_ptr<CodeStore> store_;
-  Variant variants_[3];  ///< by llvm::BlockRow
+  Variant variants_[3][2];  ///< by llvm::BlockForm
 };
 
 }  // namespace ptx2spv::interpreter
