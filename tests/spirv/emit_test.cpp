@@ -1,5 +1,6 @@
 #include "tests/spirv/emit_fixture.hpp"
 
+#include <fmt/format.h>
 #include <spirv/unified1/GLSL.std.450.h>
 
 namespace ptx2spv::test {
@@ -247,6 +248,33 @@ TEST(Emit, builtins_barriers_and_subgroups) {
     k.output(k.inst(Op::subgroup_ballot, Type::i32, {k.b.cmp(Op::eq, a, a)}), at += 4);
   });
   EXPECT_NE(text.find("WorkgroupSize"), std::string::npos);
+}
+
+// NVIDIA's hardware orders images by a fence that takes microseconds.
+TEST(Emit, barriers_order_images_where_the_kernel_writes_some) {
+  const std::vector<SlotSpec> slots = {
+      {},
+      {.backing = Backing::image, .format = abi::SurfaceFormat::f32, .channels = 1, .geometry = 2}};
+  for (const bool writes : {false, true}) {
+    const std::string text = check_all(
+        [&](Kernel& k, const Profile& p) {
+          const Value at = k.input(Type::v4);
+          const Value texels = k.inst(Op::image_load, Type::v4, {at});
+          k.b.last(texels).mem.slot = 1;
+          k.inst(Op::control_barrier, Type::none, {});
+          k.inst(Op::memory_barrier, Type::none, {}, 0);
+          if (p.features.subgroup_ops) k.inst(Op::subgroup_barrier, Type::none, {}, 1);
+          if (!writes) return;
+          k.b.last(k.inst(Op::image_store, Type::none, {at, texels})).mem.slot = 1;
+        },
+        slots);
+    constexpr unsigned kAcquireRelease = 8, kBuffers = 64, kShared = 256, kImages = 2048;
+    const auto named = [&](unsigned semantics) {
+      return text.find(fmt::format("uint_{}", semantics)) != std::string::npos;
+    };
+    EXPECT_EQ(named(kAcquireRelease | kBuffers | kShared | kImages), writes) << text;
+    EXPECT_EQ(named(kAcquireRelease | kBuffers | kShared), !writes) << text;
+  }
 }
 
 TEST(Emit, images_of_every_shape_and_texel) {

@@ -54,6 +54,7 @@ void Emitter::scan() {
       if (inst.op == Op::builtin) builtins_used_ |= 1u << static_cast<unsigned>(inst.builtin);
       const bool access = is_access(inst.op);
       if (access && inst.mem.is_volatile) volatile_ = true;
+      if (inst.op == Op::image_store || inst.op == Op::image_atomic) writes_images_ = true;
       if (access && inst.mem.space == ir::Space::local) uses_local_ = true;
       Use use = is_within(inst.op, Op::native_fadd, Op::native_fconvert) ? as_float : as_bits;
       switch (inst.op) {

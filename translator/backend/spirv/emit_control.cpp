@@ -3,10 +3,16 @@
 
 namespace ptx2spv::spirv {
 
+/// To order images takes NVIDIA's hardware microseconds, so that only kernels that write some do.
+Id Emitter::all_memory() {
+  using enum spv::MemorySemanticsMask;
+  return b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) |
+                     (writes_images_ ? word(ImageMemory) : 0));
+}
+
 void Emitter::synchronise(Value, const Inst& inst) {
   using enum spv::MemorySemanticsMask;
-  const Id all = b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) |
-                             word(ImageMemory));
+  const Id all = all_memory();
   const Id workgroup = b_.constant(word(spv::Scope::Workgroup));
   if (inst.op == Op::control_barrier) {
     const Id shared = b_.constant(word(AcquireRelease) | word(WorkgroupMemory));
@@ -20,12 +26,9 @@ void Emitter::synchronise(Value, const Inst& inst) {
 void Emitter::subgroup(Value v, const Inst& inst) {
   const Id scope_id = b_.constant(word(spv::Scope::Subgroup));
   b_.capability(spv::Capability::GroupNonUniform);
-  if (inst.op == Op::subgroup_barrier) {
-    using enum spv::MemorySemanticsMask;
-    const std::uint32_t order =
-        inst.imm ? word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) : 0;
-    return op0(spv::Op::OpControlBarrier, scope_id, scope_id, b_.constant(order));
-  }
+  if (inst.op == Op::subgroup_barrier)
+    return op0(spv::Op::OpControlBarrier, scope_id, scope_id,
+               inst.imm ? all_memory() : b_.constant(0));
   if (inst.op == Op::subgroup_shuffle) {
     b_.capability(spv::Capability::GroupNonUniformShuffle);
     return set(v, op(spv::Op::OpGroupNonUniformShuffle, type(inst.type), scope_id, operand(v, 0),

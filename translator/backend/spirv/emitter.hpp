@@ -95,6 +95,7 @@ class Emitter {
   void native_float(Value v, const Inst& inst);
   spv::FunctionControlMask control_of(std::string_view routine);
   void library_call(Value v, const Inst& inst);
+  Id all_memory();
   void synchronise(Value v, const Inst& inst);
   void subgroup(Value v, const Inst& inst);
 
@@ -197,7 +198,7 @@ class Emitter {
   void debug(unsigned instruction, T... operands) {
     put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);
   }
-  bool volatile_ = false, uses_local_ = false;
+  bool volatile_ = false, uses_local_ = false, writes_images_ = false;
   std::optional<EmitError> error_;
   std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines
 };
