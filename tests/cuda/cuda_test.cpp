@@ -83,6 +83,16 @@ TEST(DriverInterface, SeveralDevices) {
   EXPECT_NE(wrong.error.find("nonesuch"), std::string::npos) << wrong.error;
 }
 
+TEST(DriverInterface, GraphsOfSeveralContextsAndDevices) {
+  std::string program;
+  ASSERT_TRUE(compile_c("spans", program));
+  for (const char* executor : {"auto", "device"}) {
+    const ProcessResult result = execute({std::string("--executor=") + executor, program},
+                                         {"PTX2SPV_DEVICES=swiftshader,swiftshader"});
+    EXPECT_EQ(result.out, "good\n") << executor << result.error;
+  }
+}
+
 TEST(DriverInterface, SurfaceFromPython) {
   if (run_process({"/usr/bin/env", "python3", "-c", "import ctypes"}).exit_code)
     GTEST_SKIP() << "python3 is not installed";

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "src/device/device.hpp"
+
 namespace ptx2spv::cuda {
 
 namespace {
@@ -36,6 +38,20 @@ CUresult run_host(StreamObject& stream, const HostOperation& operation) {
   return eSuccess;
 }
 
+/// Null: it has no kernel, or that one's context is destroyed.
+std::shared_ptr<ContextObject> kernel_context(const Operation& operation) {
+  const auto* kernel = std::get_if<KernelOperation>(&operation.what);
+  return kernel ? tables().contexts.find(kernel->function->module->context) : nullptr;
+}
+
+/// Whether kernels of the graph itself run on another device than the stream's.
+bool spans_devices(const StreamObject& stream, const GraphObject& graph) {
+  return std::ranges::any_of(graph.nodes, [&](const auto& node) {
+    const auto context = kernel_context(node->operation);
+    return context && context->device != stream.context->device;
+  });
+}
+
 /// Whether the host takes part in it.
 bool calls_host(const Operation& operation) {
   const auto* kernel = std::get_if<KernelOperation>(&operation.what);
@@ -43,11 +59,11 @@ bool calls_host(const Operation& operation) {
          std::holds_alternative<BatchOperation>(operation.what) ||
          std::holds_alternative<ConditionalOperation>(operation.what);
 }
-bool calls_host(const GraphObject& graph) {
-  return std::ranges::any_of(graph.nodes, [](const auto& node) {
-    const auto* child = std::get_if<ChildOperation>(&node->operation.what);
-    return calls_host(node->operation) || (child && calls_host(*child->graph));
-  });
+bool calls_host(const StreamObject& stream, const GraphObject& graph) {
+  return spans_devices(stream, graph) || std::ranges::any_of(graph.nodes, [&](const auto& node) {
+           const auto* child = std::get_if<ChildOperation>(&node->operation.what);
+           return calls_host(node->operation) || (child && calls_host(stream, *child->graph));
+         });
 }
 
 }  // namespace
@@ -75,6 +91,8 @@ CUresult run(StreamObject& stream, const Operation& operation) {
   ContextObject& context = *stream.context;
   return std::visit(
       Visitor{[&](const KernelOperation& each) {
+                if (!kernel_context(operation))
+                  return fail(eContextIsDestroyed, "the context of a graph's kernel is destroyed");
                 return run_kernel(stream, *each.function, each.config, each.args);
               },
               [&](const CopyOperation& each) { return copy(context, each.copy); },
@@ -305,9 +323,84 @@ GraphNodeObject* instance_of(const GraphExecObject& exec, const GraphNodeObject&
   return nullptr;
 }
 
+namespace {
+
+/// A run of a graph over several devices, whose queues know nothing of each other: the host waits
+/// between a node and those that it comes after on other devices.
+class SpanningRun {
+ public:
+  explicit SpanningRun(StreamObject& stream) : stream_(stream) {}
+  CUresult run(const std::vector<GraphNodeObject*>& order) {
+    const Ends before{end_of(*stream_.context)};
+    for (const GraphNodeObject* node : order) {
+      const auto context = kernel_context(node->operation);
+      const DeviceObject* device = context ? context->device : nullptr;
+      if (node->before.empty())
+        if (CUresult code = wait(before, device); code != eSuccess) return code;
+      for (const GraphNodeObject* each : node->before)
+        if (CUresult code = wait(ends_[each], device); code != eSuccess) return code;
+      if (node->enabled)
+        if (CUresult code = run_node(node->operation, context); code != eSuccess) return code;
+      ends_[node] = ends_of(device);
+    }
+    for (const auto& [context, stream] : others_)
+      if (CUresult code = settle(*stream); code != eSuccess) return code;
+    return eSuccess;
+  }
+
+ private:
+  /// Where a device's queue was.
+  struct End {
+    ContextObject* context = nullptr;
+    std::uint64_t value = 0;
+  };
+  using Ends = std::vector<End>;
+
+  static End end_of(ContextObject& context) {
+    return {&context, context.gpu().state()->queue.submitted()};
+  }
+  /// Of the node that ran last; null: it may have used any device.
+  Ends ends_of(const DeviceObject* device) {
+    Ends ends;
+    if (!device || device == stream_.context->device) ends.push_back(end_of(*stream_.context));
+    for (const auto& [context, stream] : others_)
+      if (!device || device == context->device) ends.push_back(end_of(*context));
+    return ends;
+  }
+  /// A device's own queue is in order. Null: the host waits for all.
+  static CUresult wait(const Ends& ends, const DeviceObject* device) {
+    for (const End& each : ends) {
+      if (each.context->device == device) continue;
+      if (Status status = each.context->gpu().state()->queue.wait(each.value); !status)
+        return stick(*each.context, status.error());
+    }
+    return eSuccess;
+  }
+  /// Kernels of other devices run in a stream of this run: theirs are the program's.
+  CUresult run_node(const Operation& operation, const std::shared_ptr<ContextObject>& context) {
+    if (!context || context->device == stream_.context->device)
+      return cuda::run(stream_, operation);
+    auto& stream = others_[context];
+    if (!stream) {
+      stream = std::make_shared<StreamObject>();
+      stream->context = context.get();
+    }
+    const CUresult code = cuda::run(*stream, operation);
+    if (code == eSuccess) mark_dirty(stream);
+    return code;
+  }
+
+  StreamObject& stream_;
+  std::map<std::shared_ptr<ContextObject>, std::shared_ptr<StreamObject>> others_;
+  std::unordered_map<const GraphNodeObject*, Ends> ends_;
+};
+
+}  // namespace
+
 CUresult run_graph(StreamObject& stream, const GraphObject& graph) {
   std::vector<GraphNodeObject*> order;
   if (CUresult code = sort(graph, order); code != eSuccess) return code;
+  if (spans_devices(stream, graph)) return SpanningRun(stream).run(order);
   for (const GraphNodeObject* each : order)
     if (each->enabled)
       if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
@@ -393,7 +486,7 @@ void reserve_memory_of(const GraphObject& graph) {
 
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   wait_for_kept(stream, *exec.graph);
-  const bool host = calls_host(*exec.graph);
+  const bool host = calls_host(stream, *exec.graph);
   if (!host && !is_held_up(stream)) {
     if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);
     reserve_memory_of(*exec.graph);

@@ -165,7 +165,6 @@ CUresult defer_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObjec
   KernelOperation kept;
   if (CUresult code = make_launch(function, config, params, extra, kept); code != eSuccess)
     return code;
-  if (CUresult code = check_context(*stream, function); code != eSuccess) return code;
   bool own_thread = may_wait(kept);
   if (!function.module->has_texture_refs) {
     const LaunchWatch watch(function.name);
@@ -194,6 +193,8 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
   config.cooperative = cooperative;
   bool captured = false;
   if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
+  if (CUresult code = check_context(*stream, function); code != eSuccess)
+    return captured ? break_capture(*stream, code) : code;
   if (cooperative) {
     if (CUresult code = check_extents(function, config); code != eSuccess) return code;
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
@@ -249,7 +250,6 @@ CUresult read_attributes(const CUlaunchAttribute* list, unsigned count, LaunchAt
 
 CUresult run_kernel(StreamObject& stream, FunctionObject& function, const LaunchConfig& config,
                     const Args& args) {
-  if (CUresult code = check_context(stream, function); code != eSuccess) return code;
   if (function.module->has_texture_refs)
     if (CUresult code = bind_textures(*function.module); code != eSuccess) return code;
   Stream* opened = nullptr;
