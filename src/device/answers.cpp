@@ -64,7 +64,7 @@ std::string_view processor_vectors() {
 }
 
 std::span<const std::string_view> Answers::rows() {
-  static const std::vector<std::string_view> rows = make_rows();
+  static const auto& rows = *new auto(make_rows());
   return rows;
 }
 
@@ -131,7 +131,7 @@ std::optional<Answers> Answers::parse(std::string_view text) {
 }
 
 std::span<const KnownDevice> known_devices() {
-  static const std::vector<KnownDevice> devices = make_known();
+  static const auto& devices = *new auto(make_known());
   return devices;
 }
 

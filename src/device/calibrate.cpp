@@ -48,8 +48,8 @@ struct Remembered {
   std::map<std::string, Answers> answers;
 };
 Remembered& remembered() {
-  static Remembered all;
-  return all;
+  static auto* all = new Remembered;
+  return *all;
 }
 
 }  // namespace

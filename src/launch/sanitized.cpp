@@ -371,7 +371,7 @@ Finding make_finding(const ModuleState& module, const KernelState& kernel, const
 /// Once for a kernel, however often it is launched. `text` has its name in the place of {}.
 void say_unchecked(const KernelState& kernel, fmt::format_string<const std::string&> text) {
   static std::mutex mutex;
-  static std::set<std::pair<std::string, std::string>> said;
+  static auto& said = *new std::set<std::pair<std::string, std::string>>;
   {
     std::lock_guard lock(mutex);
     if (!said.emplace(kernel.module->file, kernel.info->name).second) return;

@@ -231,7 +231,7 @@ Status Calls::describe_renderbuffer(Image& image) {
 /// zink changes some of luminance and alpha. A small one tells, once for a driver and format.
 Status Calls::try_renderbuffer(const Format& format) {
   static std::mutex mutex;
-  static std::set<std::string> kept;
+  static auto& kept = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   const std::string key = fmt::format("{} {:x}", driver(), format.internal);
   if (kept.contains(key)) return {};

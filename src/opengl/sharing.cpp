@@ -65,7 +65,7 @@ bool proven(Calls& calls, const Image& image, Array& array) {
 /// The same. A shape is looked at once.
 bool shape_proven(Calls& calls, const Device& device, const Image& image, Array& array) {
   static std::mutex mutex;
-  static std::set<std::string> shapes;
+  static auto& shapes = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   const std::string shape = fmt::format(
       "{} {:02x} {:02x} {:x} {:x} {}x{}x{} {}", calls.driver(), fmt::join(device.info().uuid, ""),

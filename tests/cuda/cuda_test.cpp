@@ -524,6 +524,20 @@ INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
                          ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
                                            "units", "homeless", "references", "pools", "edges"));
 
+// The reasons of calls and what they leave in a trace are kept by thread, too.
+TEST(CudaExits, DestructorsAndHandlersMakeCalls) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile_cuda("exits", {"exits.cu"}, {}, made));
+  for (const char* option : {"--executor=auto", "--executor=device", "--log", "--trace=/dev/null"})
+    for (const char* calls : {"none", "before", "launch", "thread"}) {
+      const ProcessResult result = execute({option, made, calls});
+      EXPECT_EQ(result.out, "a thread's destructor\na handler\na destructor\n")
+          << option << " " << calls << result.error;
+      EXPECT_EQ(result.exit_code, 0) << option << " " << calls;
+    }
+}
+
 TEST(CudaTraps, StayUntilTheProcessEnds) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   std::string made;

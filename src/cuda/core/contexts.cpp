@@ -5,12 +5,12 @@
 #include "src/cuda/core/external.hpp"
 #include "src/cuda/core/graph.hpp"
 #include "src/cuda/core/graphics.hpp"
+#include "src/cuda/core/of_thread.hpp"
 
 namespace ptx2spv::cuda {
 
 std::vector<std::shared_ptr<ContextObject>>& context_stack() {
-  static thread_local std::vector<std::shared_ptr<ContextObject>> stack;
-  return stack;
+  return of_thread<std::vector<std::shared_ptr<ContextObject>>>();
 }
 
 int& runtime_device() {

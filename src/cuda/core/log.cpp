@@ -56,7 +56,7 @@ void say(std::string_view text) {
 
 void say_once(const std::string& text) {
   static std::mutex mutex;
-  static std::set<std::string> said;
+  static auto& said = *new std::set<std::string>;  // for calls of destructors, too
   {
     std::lock_guard lock(mutex);
     if (!said.insert(text).second) return;

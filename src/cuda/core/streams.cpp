@@ -6,6 +6,7 @@
 #include "src/cuda/core/backlog.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
+#include "src/cuda/core/of_thread.hpp"
 #include "src/device/device.hpp"
 
 namespace ptx2spv::cuda {
@@ -20,8 +21,7 @@ struct ThreadStreams {
 };
 
 std::shared_ptr<StreamObject> thread_stream(ContextObject& context) {
-  static thread_local ThreadStreams streams;
-  auto& stream = streams.by_context[context.id];
+  auto& stream = of_thread<ThreadStreams>().by_context[context.id];
   if (!stream) {
     stream = std::make_shared<StreamObject>();
     stream->context = &context;

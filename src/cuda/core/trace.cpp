@@ -9,13 +9,14 @@
 #include <ctime>
 
 #include "ptx2spv/text.hpp"
+#include "src/cuda/core/of_thread.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
 
 namespace {
 
-thread_local TraceNotes t_notes;
+TraceNotes& notes_of_thread() { return of_thread<TraceNotes>(); }
 
 /// All processes of a program append to one file, each event by one call.
 int trace_file() {
@@ -51,12 +52,12 @@ void trace_event(std::string_view name, std::string_view category, char phase, d
 
 void trace_note(std::string_view key, std::string_view text) {
   if (!tracing()) return;
-  std::string& known = t_notes[std::string(key)];
+  std::string& known = notes_of_thread()[std::string(key)];
   (known += known.empty() ? "" : "; ") += text;
 }
 
 TraceNotes exchange_trace_notes(TraceNotes notes) {
-  t_notes.swap(notes);
+  notes_of_thread().swap(notes);
   return notes;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/cuda/core/of_thread.hpp"
 #include "src/cuda/cudart/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -15,10 +16,7 @@ struct Configuration {
 };
 
 /// What <<<>>> pushed and the kernel's stub has not yet taken.
-std::vector<Configuration>& configurations() {
-  static thread_local std::vector<Configuration> stack;
-  return stack;
-}
+std::vector<Configuration>& configurations() { return of_thread<std::vector<Configuration>>(); }
 
 LaunchConfig config_of(const dim3& grid, const dim3& block, std::size_t shared) {
   LaunchConfig config;

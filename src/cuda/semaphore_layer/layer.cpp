@@ -35,9 +35,9 @@ struct Instance : layer::NextInstance {
 };
 
 std::mutex guard;
-// By their dispatch tables.
-std::map<const void*, Instance> instances;
-std::map<const void*, std::unique_ptr<Device>> devices;
+// By their dispatch tables. Applications may end devices when this library's objects are gone.
+auto& instances = *new std::map<const void*, Instance>;
+auto& devices = *new std::map<const void*, std::unique_ptr<Device>>;
 
 Instance instance_of(const void* object) {
   std::lock_guard lock(guard);
