@@ -1,12 +1,34 @@
-// The middle of measured times, and the mean of ratios.
+// Times, the middle of several, and the mean of ratios.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <vector>
 
 namespace ptx2spv::bench {
+
+struct Times {
+  double processor_ms = 0, wall_ms = 0;
+};
+/// Measures what `work` takes, in all threads of the process.
+template <class Work>
+Times timed(Work&& work) {
+  const auto processor = [] {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const double before = processor();
+  work();
+  const double after = processor();
+  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
+  return {after - before, wall.count()};
+}
 
 /// Of an even count the upper of the two in the middle; -1 of none.
 inline double median(std::vector<double> values) {

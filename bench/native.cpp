@@ -2,12 +2,10 @@
 // executor of the CPU, and in OpenCL C.
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -46,25 +44,6 @@ constexpr Tool kTool = {
     kComparedExits};
 
 using Bytes = std::vector<std::byte>;
-
-struct Times {
-  double processor_ms = 0, wall_ms = 0;
-};
-/// Measures what `work` takes, in all threads of the process.
-template <class Work>
-Times timed(Work&& work) {
-  const auto processor = [] {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
-  };
-  const auto begin = std::chrono::steady_clock::now();
-  const double before = processor();
-  work();
-  const double after = processor();
-  const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - begin;
-  return {after - before, wall.count()};
-}
 
 /// A kernel with what it reads, the same on every side.
 struct Problem {

@@ -1,7 +1,6 @@
 // bench_sanitizer: what each check of the sanitizer costs, in time of the kernels and of their
 // first launch.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -31,8 +30,8 @@ constexpr Tool kTool = {
     "bench_sanitizer",
     "[OPTION...]",
     "times kernels with each check of the sanitizer against the same ones without",
-    "Surfaces, shared memory with barriers, warp operations and global memory. Times are the "
-    "host's on CPUs, from submission to completion, and the device's timestamps elsewhere. The "
+    "Surfaces, shared memory with barriers, warp operations and global memory. Times are of "
+    "all the processor's threads on CPUs, and the device's timestamps elsewhere. The "
     "first launch translates and compiles: MESA_SHADER_CACHE_DISABLE=true lets lavapipe do so.",
     kOptions,
     kMeasuredExits};
@@ -154,15 +153,14 @@ bool measure(const Work& work, std::span<const Device> devices, const std::strin
     for (std::size_t i = 0; i < kSides; ++i) {
       Side& side = sides[i];
       side.given.config.time = !cpu;
-      const auto start = std::chrono::steady_clock::now();
-      auto timing = side.kernel->launch(side.given.config, side.given.args);
-      if (!timing) return error = timing.error().text, false;
-      const std::chrono::duration<double, std::milli> spent =
-          std::chrono::steady_clock::now() - start;
+      std::optional<Result<LaunchTiming>> timing;
+      const Times spent =
+          timed([&] { timing = side.kernel->launch(side.given.config, side.given.args); });
+      if (!*timing) return error = timing->error().text, false;
       if (round == 0)
-        side.first = spent.count();
+        side.first = spent.wall_ms;
       else
-        side.times.push_back(cpu ? timing->wall_ms : timing->device_ms);
+        side.times.push_back(cpu ? spent.processor_ms : (*timing)->device_ms);
     }
   const std::string stem = work.file.substr(0, work.file.find('.'));
   std::printf("| %s %s |", stem.c_str(), work.kernel.c_str());

@@ -93,11 +93,13 @@ constexpr Pass kPasses[] = {
     {Phase::memory, "check-accesses", Form::variables, kRequired,
      [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
      [](PassContext& c) {
-       passes::check_accesses(c.function, c.options,
-                              {.several = in_regions(c),
-                               .skipped_branches = c.profile.costs.skipped_branches,
-                               .atomics64 = c.profile.features.buffer_atomics64},
-                              c.info, c.faults);
+       passes::check_accesses(
+           c.function, c.options,
+           {.several = in_regions(c),
+            .skipped_branches = for_interpreter(c) || c.profile.costs.skipped_branches,
+            .atomics64 = c.profile.features.buffer_atomics64,
+            .stores_end = for_interpreter(c)},
+           c.info, c.faults);
      },
      "the sanitizer's: while every access is still one that PTX makes, and before stores of "
      "trapped threads go elsewhere"},

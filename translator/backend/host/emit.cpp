@@ -1,6 +1,7 @@
 // The loops over blocks and warps, the values, and what handlers do.
 #include "translator/backend/host/emit.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -292,6 +293,49 @@ LLVMValueRef Emitter::builtin(const ir::Inst& inst, bool uniform) {
     }
   }
   return nullptr;
+}
+
+/// Selects by one condition, as the sanitizer notes faults: where it holds for all lanes, which it
+/// mostly does, none chooses. The instructions that were made from `first` on, or 0.
+std::size_t Emitter::choose_together(const std::vector<Value>& insts, std::size_t first) {
+  constexpr std::size_t kFewest = 3, kFarthest = 16;
+  const Value start = insts[first];
+  if (f_.insts[start].op != Op::select || value(f_.arg(start, 0)).uniform) return 0;
+  const Value condition = f_.arg(start, 0);
+  std::vector<Value> chosen, others;
+  std::size_t end = first;
+  for (std::size_t i = first; i < std::min(insts.size(), first + kFarthest); ++i) {
+    const Value v = insts[i];
+    const ir::Inst& inst = f_.insts[v];
+    const auto is_chosen = [&](Value a) { return std::ranges::find(chosen, a) != chosen.end(); };
+    if (std::ranges::any_of(f_.args(v), is_chosen)) break;
+    if (inst.op == Op::select && f_.arg(v, 0) == condition) {
+      chosen.push_back(v);
+      end = i + 1;
+    } else if (inst.op != Op::constant && inst.op != Op::or_ && inst.op != Op::zext &&
+               inst.op != Op::pack) {
+      break;
+    }
+  }
+  if (chosen.size() < kFewest) return 0;
+  for (std::size_t i = first; i < end; ++i)
+    if (std::ranges::find(chosen, insts[i]) == chosen.end() && !instruction(insts[i])) return 0;
+  std::vector<std::pair<Lifted, Lifted>> arms;
+  for (const Value v : chosen)
+    arms.emplace_back(spread(value(f_.arg(v, 1))), spread(value(f_.arg(v, 2))));
+  LLVMValueRef c = wide(condition);
+  LLVMBasicBlockRef before = b_.l.GetInsertBlock(b_.b), seldom = b_.block(), join = b_.block();
+  b_.likely(b_.all(b_.op(op_or, c, b_.op(op_xor, mask_, b_.all_ones()))), join, seldom);
+  b_.at(seldom);
+  for (auto& [yes, no] : arms)
+    for (unsigned i = 0; i < yes.parts; ++i) no.part[i] = b_.select(c, yes.part[i], no.part[i]);
+  b_.l.BuildBr(b_.b, join);
+  b_.at(join);
+  for (auto& [yes, no] : arms)
+    for (unsigned i = 0; i < yes.parts; ++i)
+      yes.part[i] = b_.phi(b_.l.TypeOf(yes.part[i]), {yes.part[i], no.part[i]}, {before, seldom});
+  for (std::size_t i = 0; i < chosen.size(); ++i) define(chosen[i], arms[i].first);
+  return end - first;
 }
 
 bool Emitter::instruction(Value v) {

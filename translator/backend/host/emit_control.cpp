@@ -19,8 +19,14 @@ void Emitter::block(std::uint32_t place) {
   b_.at(bodies_[place]);
   mask_ = has_all_lanes(place) ? b_.all_ones() : b_.load(b_.mask_type, in_[place]);
   if (shape_.waits(place)) b_.store(b_.l.ConstNull(b_.mask_type), in_[place]);
-  for (const Value v : f_.blocks[current_].insts) {
+  const std::vector<Value>& insts = f_.blocks[current_].insts;
+  for (std::size_t i = 0; i < insts.size(); ++i) {
+    const Value v = insts[i];
     if (lines_) lines_->at(f_.locs[f_.insts[v].loc]);
+    if (const std::size_t more = choose_together(insts, i)) {
+      i += more - 1;
+      continue;
+    }
     if (instruction(v)) continue;
     fail(f_.insts[v]);
     return;

@@ -19,6 +19,9 @@ struct Emitter::Access {
   LLVMValueRef size = nullptr;    ///< i64, bytes from the base on; null in global memory
   LLVMValueRef inside = nullptr;  ///< lanes, or of a uniform access one i1; null: all
   bool local = false, is_volatile = false;
+  /// Of an address that is chosen by lanes, as the sanitizer does: where lanes of the others go,
+  /// and what `index` is not of.
+  LLVMValueRef guard = nullptr, chosen = nullptr;
   // What follow() adds.
   LLVMValueRef addresses = nullptr, first = nullptr, follows = nullptr;
 };
@@ -104,6 +107,15 @@ LLVMValueRef Emitter::root_of(Value v) {
 
 Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
   Access out;
+  const ir::Inst& inst = f_.insts[address];
+  LLVMValueRef guard = nullptr, chosen = nullptr;
+  if (inst.op == Op::select && shape_.home(address) == current_ && mem.space != Space::local &&
+      !value(f_.arg(address, 0)).uniform && !value(f_.arg(address, 1)).uniform &&
+      value(f_.arg(address, 2)).uniform) {
+    guard = wide(f_.arg(address, 0));
+    chosen = wide(address);
+    address = f_.arg(address, 1);
+  }
   if (mem.space == Space::global) {
     if (!split_address(address, out, 6))
       out = {.base = b_.c64(0), .index = wide(address), .root = root_of(address)};
@@ -135,11 +147,13 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
       // A region smaller than the access has no place for it.
       LLVMValueRef fits = b_.icmp(int_ule, end, out.size);
       LLVMValueRef most = b_.intrinsic("llvm.umin", {b_.i64}, {limit, b_.c64(0xffffffffu)});
-      LLVMValueRef below = b_.icmp(int_ule, out.index, b_.splat(b_.cast(op_trunc, most, b_.i32)));
+      LLVMValueRef below =
+          b_.icmp(int_ule, chosen ? chosen : out.index, b_.splat(b_.cast(op_trunc, most, b_.i32)));
       out.inside = b_.op(op_and, below, b_.splat(fits));
     }
   }
   out.is_volatile = mem.is_volatile;
+  if (out.index) out.guard = guard, out.chosen = chosen;
   return out;
 }
 
@@ -158,6 +172,7 @@ Emitter::Lines Emitter::lines_of(const Access& a, unsigned bytes, unsigned count
   LLVMValueRef starts = b_.shuffle(a.root, a.root, heads);
   LLVMValueRef same =
       b_.icmp(int_eq, a.root, b_.op(op_add, starts, b_.l.ConstVector(ramp.data(), b_.lanes)));
+  if (a.guard) same = b_.op(op_and, same, a.guard);
   Lines out{.follow = b_.all(b_.op(op_or, same, b_.op(op_xor, mask_, b_.all_ones())))};
   const bool zero = a.extend == Access::Extend::zero;
   for (unsigned from = 0; from < b_.lanes; from += count) {
@@ -182,6 +197,13 @@ Emitter::Lines Emitter::lines_of(const Access& a, unsigned bytes, unsigned count
 /// Of each lane.
 void Emitter::find_addresses(Access& a) {
   LLVMValueRef wide_index = a.index;
+  if (a.chosen) {
+    const bool whole = b_.l.TypeOf(a.chosen) == b_.vector(b_.i64);
+    a.addresses =
+        whole ? a.chosen
+              : b_.op(op_add, b_.cast(op_zext, a.chosen, b_.vector(b_.i64)), b_.splat(a.base));
+    return;
+  }
   if (a.extend != Access::Extend::none)
     wide_index =
         b_.cast(a.extend == Access::Extend::zero ? op_zext : op_sext, a.index, b_.vector(b_.i64));

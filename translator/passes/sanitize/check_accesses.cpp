@@ -704,8 +704,9 @@ class AccessChecks {
     const Value ok = checked.ok;
     const Value address = f_.arg(value, 0);
     const bool writes = inst.op != Op::load;
-    if (writes && inst.mem.space == Space::shared) return check_shared_store(value, ok);
-    Value elsewhere = b_.i32(0);
+    const bool writes_shared = writes && inst.mem.space == Space::shared;
+    if (writes_shared && !target_.stores_end) return check_shared_store(value, ok);
+    Value elsewhere = b_.i32(writes_shared ? ~0u : 0);
     if (inst.mem.space == Space::global)
       elsewhere = push_word(b_, abi::Push::discard, Type::i64);
     else if (writes)
@@ -715,7 +716,8 @@ class AccessChecks {
       rw_.replace(value, Op::select, inst.type, {ok, made, zero(inst.type)});
   }
 
-  /// Shared memory has no place that nobody reads: its size is the launch's.
+  /// Shared memory has no place that nobody reads: its size is the launch's. Devices do not say
+  /// what stores past its end do.
   void check_shared_store(Value value, Value ok) {
     const Inst inst = f_.insts[value];
     const Value address = f_.arg(value, 0);

@@ -21,6 +21,7 @@ struct CheckTarget {
   bool several = false;           ///< an invocation may run several threads: each has all registers
   bool skipped_branches = false;  ///< Costs::skipped_branches
   bool atomics64 = false;         ///< Features::buffer_atomics64
+  bool stores_end = false;  ///< stores past the end of shared memory do nothing, atomics give 0
 };
 
 /// Makes every access that PTX makes check its bounds and alignment, and with check_init and
