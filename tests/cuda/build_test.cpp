@@ -51,8 +51,9 @@ const std::string kAdded = "-gencode arch=compute_75,code=compute_75 ";
 TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
   PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
-  const std::string options = record.folder().write("options", "-O3 \"-arch=sm_86\" -DX='a b'");
+  const std::string options = record.folder().write("options", "-O3 \"-arch=sm_90\" -DX='a b'");
   const std::string harmless = record.folder().write("harmless", "-O3");
+  const std::string added_80 = "-gencode arch=compute_80,code=compute_80 ";
   const std::string sm_90 = "-gencode arch=compute_90,code=[sm_90,compute_90] ";
   const struct {
     Words arguments;
@@ -62,25 +63,30 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
       {{"--gpu-architecture", "sm_90a", "a.cu"},
        "a.cu -gencode arch=compute_90a,code=[sm_90a,compute_90a] " + kAdded},
       {{"-arch=compute_80", "-code=sm_80,sm_86", "a.cu"},
-       "a.cu -gencode arch=compute_80,code=[sm_80,sm_86] " + kAdded},
+       "a.cu -gencode arch=compute_80,code=[sm_80,sm_86] " + added_80},
       {{"-arch", "native", "a.cu"}, "a.cu " + kAdded},
       {{"-arch=all-major", "a.cu"}, "a.cu -arch=all-major " + kAdded},
       {{"-gencode", "arch=compute_80,code=sm_80", "a.cu"},
-       "-gencode arch=compute_80,code=sm_80 a.cu " + kAdded},
+       "-gencode arch=compute_80,code=sm_80 a.cu " + added_80},
+      {{"-gencode", "arch=compute_80,code=sm_86", "-gencode=arch=compute_90,code=compute_90"},
+       "-gencode arch=compute_80,code=sm_86 -gencode arch=compute_90,code=compute_90 " + added_80},
+      {{"-gencode", "arch=compute_61,code=sm_61", "-gencode=arch=compute_80,code=compute_80"},
+       "-gencode arch=compute_61,code=sm_61 -gencode arch=compute_80,code=compute_80 " + kAdded},
       {{"--generate-code=arch=compute_75,code=[sm_75]", "-c"},
        "-gencode arch=compute_75,code=sm_75 -c " + kAdded},
       {{"-arch=sm_90", "-dlto", "a.cu"}, "a.cu " + sm_90 + kAdded},
       {{"-gencode", "arch=compute_80,code=lto_80"},
-       "-gencode arch=compute_80,code=sm_80 " + kAdded},
+       "-gencode arch=compute_80,code=sm_80 " + added_80},
       {{"-arch=sm_90", "-Xcompiler", "-E", "--ptxas-options", "-M", "-cudart", "static"},
        "-Xcompiler -E --ptxas-options -M -cudart static " + sm_90 + kAdded},
       {{"-optf", options, "a.cu"},
-       "-O3 -DX=a b a.cu -gencode arch=compute_86,code=[sm_86,compute_86] " + kAdded},
+       "-O3 -DX=a b a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded},
       {{"--options-file=" + harmless, "-arch=sm_90"},
        "--options-file=" + harmless + " " + sm_90 + kAdded},
       // Those have what is needed, or make no program.
       {{"a.cu", "-o", "a"}, "a.cu -o a "},
       {{"-arch=sm_75", "a.cu"}, "-arch=sm_75 a.cu "},
+      {{"-arch=sm_89", "a.cu"}, "-arch=sm_89 a.cu "},
       {{"-arch=compute_60", "a.cu"}, "-arch=compute_60 a.cu "},
       {{"-gencode", "arch=compute_90,code=sm_90", "-gencode=arch=compute_70,code=compute_70"},
        "-gencode arch=compute_90,code=sm_90 -gencode=arch=compute_70,code=compute_70 "},
@@ -101,16 +107,18 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
     EXPECT_EQ(record.given(command), row.given);
   }
   EXPECT_EQ(record.given({"nvcc", "-arch=sm_90"}, {}, {"--compute-capability", "8.0", "build"}),
-            sm_90 + "-gencode arch=compute_80,code=compute_80 ");
+            sm_90 + added_80);
+  EXPECT_EQ(record.given({"nvcc", "-arch=sm_80"}, {}, {"--compute-capability", "7.5", "build"}),
+            "-gencode arch=compute_80,code=[sm_80,compute_80] " + kAdded);
 }
 
 TEST(PtxexecBuild, NvccsVariablesCount) {
   PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
-  EXPECT_EQ(record.given({"nvcc", "a.cu"}, {"NVCC_APPEND_FLAGS=-arch=sm_80"}),
-            "a.cu -gencode arch=compute_80,code=[sm_80,compute_80] " + kAdded);
-  EXPECT_EQ(record.given({"nvcc", "a.cu", "-arch=sm_80"}, {"NVCC_PREPEND_FLAGS=-O1"}),
-            "a.cu -gencode arch=compute_80,code=[sm_80,compute_80] " + kAdded + "-O1 ");
+  EXPECT_EQ(record.given({"nvcc", "a.cu"}, {"NVCC_APPEND_FLAGS=-arch=sm_90"}),
+            "a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded);
+  EXPECT_EQ(record.given({"nvcc", "a.cu", "-arch=sm_90"}, {"NVCC_PREPEND_FLAGS=-O1"}),
+            "a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded + "-O1 ");
   EXPECT_EQ(record.given({"nvcc", "a.cu"}, {"NVCC_PREPEND_FLAGS=-G"}), "a.cu -G ");
 }
 
@@ -140,6 +148,8 @@ TEST(PtxexecBuild, ClangGetsPtx) {
   const std::string added = "--cuda-gpu-arch=sm_75 --cuda-include-ptx=sm_75 ";
   EXPECT_EQ(record.given({"clang++", "--offload-arch=sm_90", "a.cu"}),
             added + "--offload-arch=sm_90 a.cu ");
+  EXPECT_EQ(record.given({"clang++", "--offload-arch=sm_90,sm_86", "a.cu"}),
+            "--cuda-gpu-arch=sm_86 --cuda-include-ptx=sm_86 --offload-arch=sm_90,sm_86 a.cu ");
   EXPECT_EQ(record.given({"clang++", "-x", "cuda", "a.cpp"}), added + "-x cuda a.cpp ");
   EXPECT_EQ(record.given({"x86_64-linux-gnu-clang-15", "a.cu"}), added + "a.cu ");
   for (const char* each : {"clang-format", "clang-format-15"})
@@ -250,7 +260,7 @@ TEST(PtxexecBuild, SaysOnceWhatItChanges) {
   PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const Words environment = {"PATH=" + record.folder().path() + ":/usr/bin:/bin"};
-  const std::string twice = "nvcc -arch=sm_90; nvcc -arch=sm_80";
+  const std::string twice = "nvcc -arch=sm_90; nvcc -arch=sm_100";
   const ProcessResult result =
       run_process({tool_path("ptxexec"), "build", "sh", "-c", twice}, {}, environment);
   const auto first = result.error.find("compilers add PTX for compute capability 7.5");
@@ -259,8 +269,8 @@ TEST(PtxexecBuild, SaysOnceWhatItChanges) {
   for (const Words& order : {Words{"--dry-run", "build"}, Words{"build", "--dry-run"}}) {
     Words command = {tool_path("ptxexec"), order[0], order[1], "sh", "-c", twice};
     const ProcessResult dry = run_process(command, {}, environment);
-    EXPECT_EQ(dry.out, "-arch=sm_90 -arch=sm_80 ");
-    for (const char* number : {"90", "80"})
+    EXPECT_EQ(dry.out, "-arch=sm_90 -arch=sm_100 ");
+    for (const char* number : {"90", "100"})
       EXPECT_NE(dry.error.find("/nvcc -gencode arch=compute_" + std::string(number) + ",code=[sm_" +
                                number + ",compute_" + number + "] " +
                                kAdded.substr(0, kAdded.size() - 1) + "\n"),
@@ -280,6 +290,33 @@ void expect_runs(const Words& command, const std::string& output) {
   const ProcessResult result = execute(command);
   EXPECT_EQ(result.exit_code, 0) << result.out << result.error;
   EXPECT_NE(result.out.find(output), std::string::npos) << result.out << result.error;
+}
+
+// What a command names is what its code is written for.
+TEST(PtxexecBuild, CodeForNewerCapabilitiesIsNotCompiledForOlderOnes) {
+  PTX2SPV_NEEDS_NVCC;
+  const TemporaryFolder folder;
+  const std::string source = folder.write("arch.cu",
+                                          "#include <cstdio>\n"
+                                          "__global__ void store(int* p) {\n"
+                                          "#ifdef __CUDA_ARCH__\n"
+                                          "  *p = __CUDA_ARCH__;\n"
+                                          "#endif\n"
+                                          "}\n"
+                                          "int main() {\n"
+                                          "  int *p, value = 0;\n"
+                                          "  cudaMalloc(&p, 4);\n"
+                                          "  store<<<1, 1>>>(p);\n"
+                                          "  cudaMemcpy(&value, p, 4, cudaMemcpyDefault);\n"
+                                          "  std::printf(\"%d\\n\", value);\n"
+                                          "}\n");
+  const std::string made = folder.file("arch");
+  for (const auto& [option, value] : {std::pair{"-arch=sm_86", "860"},
+                                      {"-gencode=arch=compute_80,code=sm_86", "800"},
+                                      {"-arch=sm_75", "750"}}) {
+    expect_runs({"build", nvcc(), option, source, "-o", made}, "");
+    expect_runs({made}, std::string(value) + "\n");
+  }
 }
 
 TEST(PtxexecBuild, AProjectOfCMake) {

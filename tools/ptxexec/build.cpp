@@ -114,6 +114,7 @@ struct NvccCommand {
   Words others;  ///< with `-gencode`s
   std::string arch;
   Words codes;    ///< of -code
+  Words sources;  ///< what each of all -gencodes compiles for: compute_80
   Words targets;  ///< each of all codes of -gencode
   Words inputs;
   bool as_is = false, cubin = false, link_time = false, output = false, folder = false;
@@ -147,6 +148,8 @@ void take_gencode(NvccCommand& command, std::string_view value) {
   for (const char c : value)
     if (!std::strchr("\"'\\", c)) plain += c;
   const auto code = plain.find("code=");
+  command.sources.push_back(
+      plain.substr(plain.find('=') + 1, plain.find(',') - plain.find('=') - 1));
   if (code == std::string::npos) {
     command.targets.push_back(plain.substr(plain.find('=') + 1));  // the architecture is the code
     command.others.insert(command.others.end(), {"-gencode", plain});
@@ -188,9 +191,9 @@ NvccCommand read_nvcc(const Words& words) {
 }
 
 /// 90 of "compute_90"; 0 where `code` is machine code, or PTX that newer devices do not take.
-int ptx_version(std::string_view code) {
-  if (!code.starts_with("compute_")) return 0;
-  code.remove_prefix(8);
+int ptx_version(std::string_view code, std::string_view prefix = "compute_") {
+  if (!code.starts_with(prefix)) return 0;
+  code.remove_prefix(prefix.size());
   const bool plain = !code.empty() && code.find_first_not_of("0123456789") == code.npos;
   return plain ? std::atoi(std::string(code).c_str()) : 0;
 }
@@ -209,6 +212,7 @@ void write_arch(NvccCommand& command) {
     if (arch != virtual_arch) command.codes.push_back(arch);
     command.codes.push_back(virtual_arch);
   }
+  command.sources.push_back(virtual_arch);
   command.targets.insert(command.targets.end(), command.codes.begin(), command.codes.end());
   command.others.insert(command.others.end(),
                         {"-gencode", "arch=" + virtual_arch + ",code=" + listed(command.codes)});
@@ -229,8 +233,19 @@ std::optional<Words> ptx_for_cubin(const Words& words, const NvccCommand& comman
   return changed;
 }
 
+/// What PTX is added for where the user says nothing: the oldest architecture that the command
+/// names, whose code may be none for older ones. All that 8.9 has is translated, unlike 9.0.
+constexpr int kLeast = 75, kMost = 89;
+int capability_for(const Words& named, std::string_view prefix) {
+  int oldest = 0;
+  for (const std::string& each : named)
+    if (const int version = ptx_version(each, prefix); version && (!oldest || version < oldest))
+      oldest = version;
+  return oldest > kMost ? kLeast : std::max(oldest, kLeast);
+}
+
 /// `words` (nvcc first) with PTX in what they make.
-std::optional<Words> changed_nvcc(const Words& words, int capability) {
+std::optional<Words> changed_nvcc(const Words& words, int chosen) {
   NvccCommand command = read_nvcc(words);
   if (command.as_is) return std::nullopt;
   // nvcc refuses it and says why.
@@ -238,6 +253,7 @@ std::optional<Words> changed_nvcc(const Words& words, int capability) {
   if (command.cubin) return ptx_for_cubin(words, command);
   const bool asks = !command.arch.empty() || !command.codes.empty() || !command.targets.empty();
   write_arch(command);
+  const int capability = chosen ? chosen : capability_for(command.sources, "compute_");
   const auto runs = [&](const std::string& code) {
     const int version = ptx_version(code);
     return version > 0 && version <= capability;
@@ -315,7 +331,7 @@ std::optional<ChangedCommand> linker_command(const Words& command) {
 }
 
 /// PTX in what clang makes of CUDA: newer releases leave it out.
-std::optional<ChangedCommand> clang_command(const Words& command, int capability) {
+std::optional<ChangedCommand> clang_command(const Words& command, int chosen) {
   constexpr std::string_view kOneTarget[] = {"-E",
                                              "-M",
                                              "-MM",
@@ -327,7 +343,12 @@ std::optional<ChangedCommand> clang_command(const Words& command, int capability
                                              "-cc1as"};
   Words words;
   expand(command, words);
-  const std::string target = fmt::format("sm_{}", capability);
+  Words named;
+  for (const std::string& each : words)
+    if (each.starts_with("--offload-arch=") || each.starts_with("--cuda-gpu-arch="))
+      for (std::string& code : codes_of(std::string_view(each).substr(each.find('=') + 1)))
+        named.push_back(std::move(code));
+  const std::string target = fmt::format("sm_{}", chosen ? chosen : capability_for(named, "sm_"));
   bool cuda = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& each = words[i];
@@ -445,12 +466,13 @@ std::string begin_build(const fs::path& libraries, bool dry_run) {
   const bool within = !variable("PTX2SPV_BUILD").empty();
   if (dry_run) setenv("PTX2SPV_BUILD_DRY_RUN", "1", 1);
   enter_build(libraries);
-  const int capability = settings_of_environment().capability;
+  const int chosen = settings_of_environment().capability;
+  const int least = chosen ? chosen : kLeast;
   if (!within && !dry_run)
     std::fprintf(stderr,
-                 "ptxexec: compilers add PTX for compute capability %d.%d where a command has only "
-                 "code for others; linkers take libcudart.so for libcudart_static.a\n",
-                 capability / 10, capability % 10);
+                 "ptxexec: compilers add PTX for compute capability %d.%d%s where a command has "
+                 "only code for others; linkers take libcudart.so for libcudart_static.a\n",
+                 least / 10, least % 10, chosen ? "" : ", or the least it names up to 8.9,");
   return {};
 }
 

@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 
 /// What decides besides a command's own words.
 struct BuildSettings {
-  int capability = 75;          ///< PTX for this one, or for an older one, has to be in programs
+  int capability = 0;  ///< the user's: PTX for it, or for an older one, has to be in programs
   std::string prepend, append;  ///< NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS
 };
 
