@@ -1,4 +1,5 @@
 #include "src/array/array.hpp"
+#include "src/array/residency.hpp"
 #include "src/array/texel_shadow.hpp"
 
 #include <fmt/format.h>
@@ -311,7 +312,7 @@ Status Array::copy_from(const Array& from) {
       mark_array(*state_);
       Rows row;
       row.offset = state_->linear.offset();
-      row.row_bytes = row.row_pitch = row.host_row_pitch = last.offset + last.bytes;
+      row.row_bytes = row.row_pitch = row.host_row_pitch = last.offset + last.bytes - kPadding;
       const Memory& source = from.state()->linear;
       return copy_rows(*state_->device, source.buffer(), source.offset(),
                        from.state()->mapped_block(), state_->linear.buffer(),
@@ -324,6 +325,42 @@ Status Array::copy_from(const Array& from) {
     if (Status status = upload(dense, level); !status) return status;
   }
   return {};
+}
+
+Result<Array> runtime::layer_of(const Array& whole, std::uint32_t layer, std::uint32_t level) {
+  ArrayState& from = *whole.state();
+  if (from.desc.geometry != Geometry::a2d || level >= from.levels.size() ||
+      layer >= from.desc.layers)
+    return bad_argument("the array has no layer {} of a level {}", layer, level);
+  const Level& there = from.levels[level];
+  {
+    std::unique_lock lock(from.device->residency);
+    if (Status status = move_to_memory(from); !status) return status.error();
+    if (from.image_backed)
+      return make_error(ErrorCode::unsupported, "the array lives in an image that it cannot leave");
+    from.movable = false;
+  }
+  auto array = std::make_shared<ArrayState>();
+  array->device = from.device;
+  array->whole_of = whole.state();
+  array->desc = from.desc;
+  array->desc.geometry = Geometry::d2;
+  array->desc.width = there.width;
+  array->desc.height = there.height;
+  array->desc.layers = array->desc.levels = 1;
+  std::uint64_t total = 0;
+  if (Status status = lay_out(*array, total); !status) return status.error();
+  // What is written through the layer is not looked at.
+  ArrayRegion region;
+  region.level = level;
+  region.z = layer;
+  region.depth = 1;
+  auto box = resolve(from, region);
+  if (!box) return box.error();
+  mark_box(from, *box);
+  array->linear =
+      from.linear.part(there.offset + layer * there.slice_pitch, array->levels[0].bytes);
+  return Array(std::move(array));
 }
 
 Result<Surface> Surface::create(const Array& array, std::uint32_t level) {

@@ -47,6 +47,7 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
   VkImage image = VK_NULL_HANDLE;
   Memory image_memory;                         ///< empty for an imported image
   std::shared_ptr<const SharedMemory> shared;  ///< with the image, by a descriptor
+  std::shared_ptr<const ArrayState> whole_of;  ///< in whose memory this is a layer
 
   std::mutex mutex;  ///< for `linear` of image-backed arrays, and `handles`
   std::vector<std::pair<std::uint64_t, std::uint32_t>> handles;  ///< live surfaces and their levels
@@ -92,6 +93,9 @@ Status enter_general(DeviceState& device, VkImage image, bool external);
 /// An array over an image in VK_IMAGE_LAYOUT_GENERAL, which `shared` owns, or somebody else.
 Result<Array> array_over(const Device& device, VkImage image, const ArrayDesc& desc,
                          std::shared_ptr<const SharedMemory> shared);
+/// One layer of a level as an array over the same memory, where the whole stays from now on;
+/// unsupported where it lives in an image that it cannot leave.
+Result<Array> layer_of(const Array& whole, std::uint32_t layer, std::uint32_t level);
 Status create_image(ArrayState& array);
 /// With its views and those of textures.
 void destroy_image(ArrayState& array);

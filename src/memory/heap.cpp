@@ -60,7 +60,7 @@ std::uint64_t next_base() {
 }  // namespace
 
 Memory::~Memory() {
-  if (block_) heap_->release(block_, offset_, size_);
+  if (heap_) heap_->release(block_, offset_, size_);
 }
 
 void Memory::swap(Memory& other) {

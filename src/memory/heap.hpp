@@ -51,6 +51,10 @@ class Memory {
     return *this;
   }
   ~Memory();
+  /// A range of it that owns nothing: the whole outlives it.
+  Memory part(std::uint64_t offset, std::uint64_t size) const {
+    return Memory(nullptr, block_, offset_ + offset, size);
+  }
   explicit operator bool() const { return block_; }
   /// Null: pages of the process, over the driver's limits, which no command reaches.
   VkBuffer buffer() const { return block_->buffer; }

@@ -146,6 +146,42 @@ TEST_F(Formats, OldOnesOfRenderbuffers) {
   EXPECT_GE(tried, 20) << "of four kinds in ten sizes; llvmpipe keeps 41, zink 23";
 }
 
+/// OpenGL chooses the size, which is not that of the texels that the program gives it. What it
+/// chose is what CUDA has.
+TEST_F(Formats, WithoutASizeOfFloats) {
+  constexpr int kWidth = 13, kHeight = 9;
+  struct Unsized {
+    GLenum format;
+    unsigned channels;
+  };
+  for (const Unsized& each : {Unsized{0x1903, 1}, Unsized{0x8227, 2}, Unsized{0x1908, 4}}) {
+    const std::size_t count = std::size_t{kWidth} * kHeight * each.channels;
+    std::vector<float> texels(count);
+    for (std::size_t i = 0; i < count; ++i) texels[i] = static_cast<float>(i * 37 % 256) / 255;
+    const GLuint texture = gl_name("glGenTextures");
+    gl("glBindTexture", kTexture2D, texture);
+    gl("glTexImage2D", kTexture2D, 0, static_cast<int>(each.format), kWidth, kHeight, 0,
+       each.format, 0x1406U, static_cast<const void*>(texels.data()));
+    int bits = 0;
+    gl("glGetTexLevelParameteriv", kTexture2D, 0, 0x805cU, &bits);
+    ASSERT_EQ(bits, 8) << "Mesa's choice";
+    ASSERT_EQ(register_image(texture, kTexture2D), eSuccess) << std::hex << each.format;
+    map();
+    CUDA_ARRAY3D_DESCRIPTOR desc{};
+    EXPECT_EQ(driver("cuArray3DGetDescriptor_v2", &desc, array()), eSuccess);
+    EXPECT_EQ(desc.Format, kUnsignedInt8);
+    EXPECT_EQ(desc.NumChannels, each.channels);
+    std::vector<std::byte> seen;
+    EXPECT_EQ(download(array(), seen), eSuccess);
+    ASSERT_EQ(seen.size(), count);
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(seen[i], static_cast<std::byte>(i * 37 % 256)) << i;
+    unmap();
+    unregister();
+    gl("glDeleteTextures", 1, &texture);
+  }
+}
+
 TEST_F(Formats, ThatCudaDoesNotTake) {
   struct Other {
     GLenum internal, external, type;

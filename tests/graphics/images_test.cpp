@@ -1,10 +1,27 @@
 // OpenGL's textures in CUDA: mistakes, flags, surfaces, layers.
 #include <cstdlib>
+#include <cstring>
 
 #include "tests/graphics/images.hpp"
 
 namespace ptx2spv::test {
 namespace {
+
+/// Turns bits of every byte, by a kernel through a surface of two dimensions.
+void flip(CUarray array, int width, int height) {
+  CUDA_RESOURCE_DESC over{};
+  over.resType = kResourceArray;
+  over.res.array.hArray = array;
+  CUsurfObject surface = 0;
+  ASSERT_EQ(driver("cuSurfObjectCreate", &surface, static_cast<const CUDA_RESOURCE_DESC*>(&over)),
+            eSuccess);
+  auto columns = static_cast<unsigned>(width);
+  unsigned pattern = 0x5a5a5a5a;
+  void* params[] = {&surface, &columns, &pattern};
+  EXPECT_EQ(launch(kernel("flip_surface"), columns, static_cast<unsigned>(height), params),
+            eSuccess);
+  EXPECT_EQ(driver("cuSurfObjectDestroy", surface), eSuccess);
+}
 
 TEST_F(Images, MistakesOfRegistering) {
   const GLuint texture = make_texture(4, 4, random_bytes(64, 1));
@@ -152,24 +169,63 @@ TEST_F(Images, LayersAsArrays) {
       EXPECT_EQ(driver("cuGraphicsSubResourceGetMappedArray", &found, resource_,
                        static_cast<unsigned>(target.depth), 0U),
                 eInvalidValue);
-      CUmipmappedArray whole = nullptr;
-      EXPECT_EQ(driver("cuGraphicsResourceGetMappedMipmappedArray", &whole, resource_),
-                eNotSupported)
-          << "layers and the whole would be two copies";
       unmap();
       gl("glBindTexture", target.target, texture);
       for (int level = 0; level < target.levels; ++level)
         EXPECT_EQ(level_of(format, target, level) == levels[level], true) << target.name;
     }
-    // The whole in a mapping of its own, in which the layers are not asked for.
-    map();
-    std::vector<std::byte> seen;
-    EXPECT_EQ(download(level_array(mipmap(), 2), seen), eSuccess);
-    EXPECT_EQ(seen, levels[2]);
-    CUarray found = nullptr;
-    EXPECT_EQ(driver("cuGraphicsSubResourceGetMappedArray", &found, resource_, 1U, 0U),
-              eNotSupported);
-    unmap();
+    unregister();
+  }
+}
+
+/// A layer and the whole are the same texels in one mapping, to the host and to kernels. Where an
+/// image holds the whole, a layer is a copy: both in one mapping are refused.
+TEST_F(Images, LayersBesideTheWhole) {
+  const char* debug = std::getenv("PTX2SPV_DEBUG");
+  const bool copies = debug && std::strstr(debug, "backing=image");
+  const Format& format =
+      *std::ranges::find_if(kFormats, [](const Format& each) { return each.internal == kRgba8; });
+  for (const Target& target : {kTargets[2], kTargets[4]}) {
+    const GLuint texture = gl_name("glGenTextures");
+    gl("glBindTexture", target.target, texture);
+    for (int level = 0; level < target.levels; ++level)
+      specify(format, target, level,
+              random_bytes(level_bytes(format, target, level), 3U + level).data());
+    std::vector<std::byte> expected = level_of(format, target, 1), seen;
+    ASSERT_EQ(register_image(texture, target.target, kSurface), eSuccess);
+    for (const bool layer_first : {true, false}) {
+      map();
+      CUarray layer = nullptr;
+      CUmipmappedArray all = nullptr;
+      const auto find = [&](bool of_layer) {
+        return of_layer ? driver("cuGraphicsSubResourceGetMappedArray", &layer, resource_, 3U, 1U)
+                        : driver("cuGraphicsResourceGetMappedMipmappedArray", &all, resource_);
+      };
+      EXPECT_EQ(find(layer_first), eSuccess);
+      ASSERT_EQ(find(!layer_first), copies ? eNotSupported : eSuccess);
+      if (!copies) {
+        const CUarray level = level_array(all, 1);
+        const std::size_t part = expected.size() / static_cast<std::size_t>(target.depth);
+        const auto start = expected.begin() + static_cast<std::ptrdiff_t>(3 * part);
+        const auto end = start + static_cast<std::ptrdiff_t>(part);
+        // By a surface of the layer; by the host through the whole, then through the layer.
+        flip(layer, target.width / 2, target.height / 2);
+        for (auto each = start; each != end; ++each) *each ^= std::byte{0x5a};
+        EXPECT_EQ(download(level, seen), eSuccess);
+        EXPECT_EQ(seen, expected) << target.name;
+        std::ranges::reverse(expected);
+        EXPECT_EQ(upload(level, expected), eSuccess);
+        EXPECT_EQ(download(layer, seen), eSuccess);
+        EXPECT_EQ(seen, std::vector<std::byte>(start, end)) << target.name;
+        std::reverse(start, end);
+        EXPECT_EQ(upload(layer, std::vector<std::byte>(start, end)), eSuccess);
+        EXPECT_EQ(download(level, seen), eSuccess);
+        EXPECT_EQ(seen, expected) << target.name;
+      }
+      unmap();
+      gl("glBindTexture", target.target, texture);
+      EXPECT_EQ(level_of(format, target, 1), expected) << target.name;
+    }
     unregister();
   }
 }

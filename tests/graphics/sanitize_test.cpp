@@ -29,6 +29,29 @@ class Mistake : public Graphics {
               eSuccess);
     return resource;
   }
+  /// Over a texture of 8 x 8 texels.
+  static CUsurfObject mapped_surface(unsigned flags, CUgraphicsResource* made) {
+    CUgraphicsResource resource = nullptr;
+    const GLuint texture = make_texture(8, 8, random_bytes(256, 1));
+    EXPECT_EQ(driver("cuGraphicsGLRegisterImage", &resource, texture, kTexture2D, kSurface | flags),
+              eSuccess);
+    EXPECT_EQ(driver("cuGraphicsMapResources", 1U, &resource, kNoStream), eSuccess);
+    CUDA_RESOURCE_DESC over{};
+    EXPECT_EQ(
+        driver("cuGraphicsSubResourceGetMappedArray", &over.res.array.hArray, resource, 0U, 0U),
+        eSuccess);
+    CUsurfObject surface = 0;
+    EXPECT_EQ(driver("cuSurfObjectCreate", &surface, static_cast<const CUDA_RESOURCE_DESC*>(&over)),
+              eSuccess);
+    if (made) *made = resource;
+    return surface;
+  }
+  static void flip_texels(CUsurfObject surface) {
+    unsigned width = 8, pattern = 1;
+    void* params[] = {&surface, &width, &pattern};
+    EXPECT_EQ(launch(kernel("flip_surface"), 8, 8, params), eSuccess);
+    (void)driver("cuCtxSynchronize");
+  }
   static void unmap(CUgraphicsResource resource) {
     EXPECT_EQ(driver("cuGraphicsUnmapResources", 1U, &resource, kNoStream), eSuccess);
   }
@@ -56,21 +79,30 @@ TEST_F(Mistake, ReadsWhatMappingDiscarded) {
 
 TEST_F(Mistake, SurfaceAfterUnmapping) {
   CUgraphicsResource resource = nullptr;
-  const GLuint texture = make_texture(8, 8, random_bytes(256, 1));
-  EXPECT_EQ(driver("cuGraphicsGLRegisterImage", &resource, texture, kTexture2D, kSurface),
-            eSuccess);
-  EXPECT_EQ(driver("cuGraphicsMapResources", 1U, &resource, kNoStream), eSuccess);
-  CUDA_RESOURCE_DESC over{};
-  EXPECT_EQ(driver("cuGraphicsSubResourceGetMappedArray", &over.res.array.hArray, resource, 0U, 0U),
-            eSuccess);
-  CUsurfObject surface = 0;
-  EXPECT_EQ(driver("cuSurfObjectCreate", &surface, static_cast<const CUDA_RESOURCE_DESC*>(&over)),
-            eSuccess);
+  const CUsurfObject surface = mapped_surface(0, &resource);
   unmap(resource);
-  unsigned width = 8, pattern = 1;
-  void* params[] = {&surface, &width, &pattern};
-  EXPECT_EQ(launch(kernel("flip_surface"), 8, 8, params), eSuccess);
-  (void)driver("cuCtxSynchronize");
+  flip_texels(surface);
+}
+
+TEST_F(Mistake, PointerAfterUnregistering) {
+  CUdeviceptr address = 0;
+  const CUgraphicsResource resource = mapped_buffer(0, &address);
+  unmap(resource);
+  EXPECT_EQ(driver("cuGraphicsUnregisterResource", resource), eSuccess);
+  flip(address);
+}
+
+TEST_F(Mistake, ReadsTexelsThatMappingDiscarded) {
+  flip_texels(mapped_surface(kWriteDiscard, nullptr));
+}
+
+TEST_F(Mistake, SurfaceAfterUnregistering) {
+  CUgraphicsResource resource = nullptr;
+  const CUsurfObject surface = mapped_surface(0, &resource);
+  flip_texels(surface);  // no finding
+  unmap(resource);
+  EXPECT_EQ(driver("cuGraphicsUnregisterResource", resource), eSuccess);
+  flip_texels(surface);
 }
 
 class Findings : public ::testing::Test {
@@ -93,13 +125,25 @@ TEST_F(Findings, NameTheBuffer) {
   expect_words(said_of("PointerAfterUnmapping", "memory"),
                {"freed-memory load", "from the start of OpenGL buffer 1 (256 bytes)"});
 }
+TEST_F(Findings, NameTheBufferThatIsUnregistered) {
+  expect_words(said_of("PointerAfterUnregistering", "memory"),
+               {"freed-memory load", "from the start of OpenGL buffer 1 (256 bytes)"});
+}
 TEST_F(Findings, ReadsBeforeWrites) {
   expect_words(said_of("ReadsWhatMappingDiscarded", "init"),
                {"uninitialised", "of OpenGL buffer 1"});
 }
+TEST_F(Findings, TexelsReadBeforeWrites) {
+  expect_words(said_of("ReadsTexelsThatMappingDiscarded", "init"),
+               {"uninitialised", "in surface memory", "threads: 64"});
+}
 TEST_F(Findings, NameTheTexture) {
   expect_words(said_of("SurfaceAfterUnmapping", "memory"),
                {"OpenGL texture 1 was unmapped", "faulty place"});
+}
+TEST_F(Findings, NameTheTextureThatIsUnregistered) {
+  expect_words(said_of("SurfaceAfterUnregistering", "memory"),
+               {"OpenGL texture 1 was un", "faulty place"});
 }
 
 }  // namespace

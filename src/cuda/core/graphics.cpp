@@ -202,7 +202,7 @@ CUresult map_resources(ContextObject& context, unsigned count, const CUgraphicsR
     if (each->memory && !add_mapped(each->memory))
       return fail(eUnknown, "the device gave out an address that is in use");
     each->mapped = true;
-    each->whole = each->parts = false;
+    each->whole = each->copies = false;
   }
   return eSuccess;
 }
@@ -240,16 +240,6 @@ CUresult mapped_pointer(CUgraphicsResource resource, CUdeviceptr* address, std::
   return eSuccess;
 }
 
-namespace {
-
-/// Layers are copies of the whole, which the program does not have beside them.
-CUresult refuse_both(const GraphicsObject& object) {
-  return not_supported("a graphics resource whose layers are arrays of their own",
-                       (name_of(object) + " is mapped as a mipmapped array, too").c_str());
-}
-
-}  // namespace
-
 CUresult mapped_array(CUgraphicsResource resource, unsigned layer, unsigned level, CUarray* array) {
   std::lock_guard lock(resources().mutex);
   GraphicsObject* object = nullptr;
@@ -259,8 +249,6 @@ CUresult mapped_array(CUgraphicsResource resource, unsigned layer, unsigned leve
     return fail(eInvalidValue,
                 fmt::format("{} has no layer {} of a level {}", name_of(*object), layer, level));
   if (!image.layered()) return mipmap_level(object->mipmap.get(), level, *array);
-  if (object->whole) return refuse_both(*object);
-  object->parts = true;
   return layer_array(*object, layer, level, array);
 }
 
@@ -269,9 +257,7 @@ CUresult mapped_mipmap(CUgraphicsResource resource, CUmipmappedArray* mipmap) {
   GraphicsObject* object = nullptr;
   if (CUresult code = find_mapped(resource, true, object); code != eSuccess) return code;
   if (!mipmap) return fail(eInvalidValue, "there is no place for the array");
-  if (object->parts) return refuse_both(*object);
-  drop_layers(*object, name_of(*object) + " was mapped as a whole");
-  object->whole = true;
+  if (CUresult code = take_whole(*object); code != eSuccess) return code;
   *mipmap = object->mipmap.get();
   return eSuccess;
 }

@@ -25,10 +25,10 @@ struct GraphicsObject {
   gl::Image image;
   std::shared_ptr<MipmapObject> mipmap;
   gl::Sharing sharing;
-  /// What the program asked for in this mapping: the mipmapped array, or layers of it.
-  bool whole = false, parts = false;
-  /// Layers that the program has as arrays of their own, by level. They last, since texture and
-  /// surface objects over them may.
+  /// What the program asked for in this mapping: the mipmapped array, or copies of layers of it.
+  bool whole = false, copies = false;
+  /// Layers that the program has as arrays, by level: in the whole's memory, or copies where an
+  /// image holds it. They last, since texture and surface objects over them may.
   std::map<std::pair<unsigned, unsigned>, std::shared_ptr<ArrayObject>> layers;
 };
 
@@ -47,12 +47,13 @@ CUresult make_copy(ContextObject& context, gl::Calls& calls, GraphicsObject& obj
 /// Frees it. `what` happened to the object, for the sanitizer. With `calls` null, what OpenGL has
 /// of it goes with its context.
 void drop(gl::Calls* calls, GraphicsObject& object, const char* what);
-void drop_layers(GraphicsObject& object, const std::string& why);
 CUresult read_in(gl::Calls& calls, GraphicsObject& object);
 CUresult write_back(gl::Calls& calls, GraphicsObject& object);
 /// The code of OpenGL's answer.
 CUresult gl_code(const Status& status);
 CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made);
+/// NotSupported where the program has copies of layers in this mapping.
+CUresult take_whole(GraphicsObject& object);
 
 // Both interfaces' functions.
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "src/array/array.hpp"
 #include "src/cuda/core/graphics.hpp"
 
 namespace ptx2spv::cuda {
@@ -132,13 +133,17 @@ CUresult make_copy(ContextObject& context, gl::Calls& calls, GraphicsObject& obj
   return object.mipmap ? eSuccess : make_arrays(context, calls, object);
 }
 
-void drop_layers(GraphicsObject& object, const std::string& why) {
-  for (const auto& [where, each] : object.layers) {
-    bury_objects_over(*each, why);
-    tables().arrays.take(each.get());
-  }
-  object.layers.clear();
+namespace {
+
+/// Of what it was mapped from, else it lies in that.
+bool is_copy(const ArrayObject& layer) { return !layer.array.state()->whole_of; }
+
+void drop_layer(ArrayObject& layer, const std::string& why) {
+  bury_objects_over(layer, why);
+  tables().arrays.take(&layer);
 }
+
+}  // namespace
 
 void drop(gl::Calls* calls, GraphicsObject& object, const char* what) {
   if (calls && object.sharing.imported.name) calls->release(object.sharing.imported);
@@ -150,7 +155,8 @@ void drop(gl::Calls* calls, GraphicsObject& object, const char* what) {
   }
   if (!object.mipmap) return;
   bury_objects_over(*object.mipmap, why);
-  drop_layers(object, why);
+  for (const auto& [where, each] : object.layers) drop_layer(*each, why);
+  object.layers.clear();
   for (const auto& each : object.mipmap->levels)
     if (each) tables().arrays.take(each.get());
   tables().mipmaps.take(object.mipmap.get());
@@ -162,43 +168,84 @@ CUresult read_in(gl::Calls& calls, GraphicsObject& object) {
     return gl_code(gl::read_in(calls, object.name, *object.memory->buffer, object.sharing));
   CUresult code = gl_code(gl::read_in(calls, object.image, object.mipmap->array, object.sharing));
   for (const auto& [where, each] : object.layers)
-    if (code == eSuccess) code = copy_layer(object, where.second, where.first, each->array, false);
+    if (code == eSuccess && is_copy(*each))
+      code = copy_layer(object, where.second, where.first, each->array, false);
   return code;
 }
 
 CUresult write_back(gl::Calls& calls, GraphicsObject& object) {
   if (object.memory)
     return gl_code(gl::write_back(calls, object.name, *object.memory->buffer, object.sharing));
-  for (const auto& [where, each] : object.layers)
-    if (CUresult code = copy_layer(object, where.second, where.first, each->array, true);
-        code != eSuccess)
-      return code;
+  for (const auto& [where, each] : object.layers) {
+    if (!is_copy(*each)) continue;
+    CUresult code = copy_layer(object, where.second, where.first, each->array, true);
+    if (code != eSuccess) return code;
+  }
   return gl_code(gl::write_back(calls, object.image, object.mipmap->array, object.sharing));
 }
 
-CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made) {
-  auto& found = object.layers[{level, layer}];
-  if (!found) {
-    CUDA_ARRAY3D_DESCRIPTOR desc = array_of(object.image, object.flags);
-    desc.Width = object.image.width_of(level);
-    desc.Height = object.image.height_of(level);
-    desc.Depth = 0;
-    desc.Flags &= ~(kArrayLayered | kArrayCubemap);
+namespace {
+
+/// Copies of layers are not what the program has beside them.
+CUresult refuse_both(const GraphicsObject& object, const std::string& why) {
+  return not_supported(
+      "a graphics resource whose layers are arrays of their own",
+      (name_of(object) + " is mapped as a mipmapped array, too, and " + why).c_str());
+}
+
+/// One that lies in the whole, or a copy where that cannot be.
+CUresult make_layer(GraphicsObject& object, unsigned layer, unsigned level,
+                    std::shared_ptr<ArrayObject>& made) {
+  CUDA_ARRAY3D_DESCRIPTOR desc = array_of(object.image, object.flags);
+  desc.Width = object.image.width_of(level);
+  desc.Height = object.image.height_of(level);
+  desc.Depth = 0;
+  desc.Flags &= ~(kArrayLayered | kArrayCubemap);
+  if (auto there = runtime::layer_of(object.mipmap->array, layer, level)) {
+    made = std::make_shared<ArrayObject>(std::move(*there));
+    made->context = object.context;
+    made->desc = desc;
+    tables().arrays.add(made);
+  } else if (there.error().code != ErrorCode::unsupported) {
+    return report(there.error());
+  } else if (object.whole) {
+    return refuse_both(object, there.error().text);
+  } else {
     CUarray array = nullptr;
-    CUresult code = create_array(*object.context, desc, array);
-    if (code == eSuccess) {
-      auto own = tables().arrays.find(array);
-      code = copy_layer(object, layer, level, own->array, false);
-      own->owner = object.mipmap.get();
-      if (object.flags & kGather) own->desc.Flags |= kArrayGather;
-      if (code == eSuccess) found = std::move(own);
-    }
-    if (!found) {
-      object.layers.erase({level, layer});
+    if (CUresult code = create_array(*object.context, desc, array); code != eSuccess) return code;
+    made = tables().arrays.find(array);
+    if (CUresult code = copy_layer(object, layer, level, made->array, false); code != eSuccess) {
+      tables().arrays.take(array);
       return code;
     }
   }
-  *made = found.get();
+  made->owner = object.mipmap.get();
+  if (object.flags & kGather) made->desc.Flags |= kArrayGather;
+  return eSuccess;
+}
+
+}  // namespace
+
+CUresult layer_array(GraphicsObject& object, unsigned layer, unsigned level, CUarray* made) {
+  auto found = object.layers.find({level, layer});
+  if (found == object.layers.end()) {
+    std::shared_ptr<ArrayObject> array;
+    if (CUresult code = make_layer(object, layer, level, array); code != eSuccess) return code;
+    found = object.layers.emplace(std::pair(level, layer), std::move(array)).first;
+  }
+  object.copies = object.copies || is_copy(*found->second);
+  *made = found->second.get();
+  return eSuccess;
+}
+
+CUresult take_whole(GraphicsObject& object) {
+  if (object.copies) return refuse_both(object, "its layers are copies");
+  std::erase_if(object.layers, [&](const auto& each) {
+    if (!is_copy(*each.second)) return false;
+    drop_layer(*each.second, name_of(object) + " was mapped as a whole");
+    return true;
+  });
+  object.whole = true;
   return eSuccess;
 }
 
