@@ -2,13 +2,13 @@
 #include "ptx2spv/interpreter.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "ptx2spv/limits.hpp"
 #include "translator/backend/host/grid.hpp"
 #include "translator/backend/host/llvm_api.hpp"
+#include "translator/backend/host/workers.hpp"
 #include "translator/module_impl.hpp"
 
 namespace ptx2spv {
@@ -125,7 +125,7 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
   const bool interpreted = launch.tier == Tier::interpreted || launch.many_iterations != 0;
   interpreter::Tier* tier = interpreted ? nullptr : impl_->tier.get();
   if (tier && launch.tier == Tier::compiled) tier->compile(inner.block);
-  const unsigned threads = launch.threads ? launch.threads : std::thread::hardware_concurrency();
+  const unsigned threads = launch.threads ? launch.threads : interpreter::processors();
   return interpreter::run_grid(*impl_->program, inner,
                                {.kernel = impl_->entry.name.c_str(),
                                 .dynamic_shared = launch.dynamic_shared,

@@ -2,6 +2,7 @@
 // against hardware: control flow that splits warps, blocks of any shape, barriers, warp operations,
 // local memory, and what ends a launch early.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "tests/host/kernels.hpp"
+#include "translator/backend/host/workers.hpp"
 
 namespace ptx2spv::tests {
 namespace {
@@ -563,6 +565,19 @@ TEST_P(Compiled, DebuggersAndProfilersKnowCode) {
 INSTANTIATE_TEST_SUITE_P(Processors, Compiled, testing::Values("", "haswell", "x86-64"));
 INSTANTIATE_TEST_SUITE_P(Processors, Anywhere,
                          testing::Values("", "haswell", "x86-64", Anywhere::kArm));
+
+TEST(Workers, AreAsManyAsTheThreadsProcessors) {
+  std::thread([] {
+    cpu_set_t allowed;
+    ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    EXPECT_EQ(interpreter::processors(), static_cast<unsigned>(CPU_COUNT(&allowed)));
+    const int first = sched_getcpu();
+    CPU_ZERO(&allowed);
+    CPU_SET(first, &allowed);
+    ASSERT_EQ(sched_setaffinity(0, sizeof allowed, &allowed), 0);
+    EXPECT_EQ(interpreter::processors(), 1u);
+  }).join();
+}
 
 }  // namespace
 }  // namespace ptx2spv::tests

@@ -5,7 +5,6 @@
 #include <cfenv>
 #include <chrono>
 #include <condition_variable>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -29,7 +28,8 @@ constexpr unsigned kPatience = 16;
 constexpr std::size_t kMostAtClock = 32;
 /// Seconds without progress after which threads leave the processor to others.
 constexpr double kLongWait = 1e-2;
-/// Seconds of machine code between two looks at what is left.
+/// Seconds of machine code between two looks at what is left, and of what is not worth waking other
+/// threads for.
 constexpr double kShortTurn = 2e-4;
 /// Bytes that blocks which run or wait at a time may take together, but for the first.
 constexpr std::uint64_t kMostResident = 4ull << 30;
@@ -96,7 +96,7 @@ class Grid {
     run_blocks<BlockRun>(make, [this, &since] {
       if (!options_.tier) return false;
       if (CompiledLaunch* compiled = compiled_launch()) {
-        run_compiled(*compiled, std::numeric_limits<double>::infinity());
+        run_compiled(*compiled, false);
         return true;
       }
       options_.tier->interpreted(launch_.block, now() - since);
@@ -157,7 +157,7 @@ class Grid {
     const DefaultFloats floats;
     const Running mark(options_.kernel);
     CompiledLaunch* compiled = compiled_launch();
-    if (compiled && !compiled->code.yields) run_compiled(*compiled, now() + kShortTurn);
+    if (compiled && !compiled->code.yields) run_compiled(*compiled, true);
   } catch (const std::bad_alloc&) {
     fail_for_memory();
   }
@@ -166,14 +166,16 @@ class Grid {
     fail({.problem = fmt::format("no memory for blocks of {} bytes each", block_bytes_)});
   }
 
-  void run_compiled(CompiledLaunch& compiled, double until) {
+  /// `alone`: no more than what others would come too late for.
+  void run_compiled(CompiledLaunch& compiled, bool alone) {
     if (compiled.code.yields)
       return run_blocks<CompiledBlocks>(
           [&compiled] { return std::make_unique<CompiledBlocks>(compiled); }, [] { return false; });
     CompiledBlocks blocks(compiled);
     // Some at a time, so that all threads end together.
     std::uint64_t count = 1;
-    while (!failed_.load(std::memory_order_relaxed) && now() < until) {
+    const double start = now();
+    while (!failed_.load(std::memory_order_relaxed)) {
       const std::uint64_t first = next_.fetch_add(count);
       if (first >= blocks_) {
         next_.store(blocks_);
@@ -185,6 +187,10 @@ class Grid {
         return fail({.problem = stuck(blocks.block())});
       const double after = now();
       moved_.store(after, std::memory_order_relaxed);
+      // The first block finds cold caches.
+      const double of_block = (after - before) / static_cast<double>(end - first);
+      const double left = of_block * static_cast<double>(blocks_ - end);
+      if (alone && (after - start > kShortTurn || (first > 0 && left > kShortTurn))) return;
       if (after - before < kShortTurn) count = std::min(2 * count, blocks_ / (8 * count_) + 1);
     }
   }

@@ -1,8 +1,10 @@
 #include "translator/backend/host/workers.hpp"
 
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <memory>
@@ -32,6 +34,13 @@ class NoSignals {
 };
 
 }  // namespace
+
+unsigned processors() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+    return static_cast<unsigned>(CPU_COUNT(&allowed));
+  return std::max(std::thread::hardware_concurrency(), 1u);
+}
 
 Workers& Workers::get() {
   // No mutex, which a thread might hold while another one forks. Threads wait in them when the

@@ -10,6 +10,9 @@
 
 namespace ptx2spv::interpreter {
 
+/// Processors that the calling thread may run on.
+unsigned processors();
+
 /// They wait for the next launch: beginning and joining fifteen takes longer than many launches do.
 class Workers {
  public:
