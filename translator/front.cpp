@@ -96,7 +96,7 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   // Threads that wait look again one by one.
   lowered.info.sync.divergent_warp_operations =
       lowered.info.sync.warp_operations &&
-      (waits_for_objects || passes::warp_operations_diverge(function, lowered.module));
+      (waits_for_objects || !passes::divergent_warp_operations(function, lowered.module).empty());
   lowered.info.sync.partial_warp_operations =
       lowered.info.sync.warp_operations && !passes::warp::names_all_lanes(function);
   return front;

@@ -64,6 +64,15 @@ constexpr Pass kPasses[] = {
         },
         "a thread of a warp, or one of several that an invocation runs, lets the next one go on "
         "where it would wait; before atomics become loops of their own"),
+    front(
+        "order-warp-accesses",
+        [](FrontContext& c) {
+          passes::order_warp_accesses(c.lowered.module.functions[0], c.lowered.module,
+                                      c.lowered.info.waits.spins);
+        },
+        "on NVIDIA's hardware, lanes make volatile accesses to shared memory together; before it "
+        "is "
+        "known which warp operations there are"),
 
     {Phase::memory, "mark-fetches", Form::variables, kRequired,
      [](const PassContext& c) {

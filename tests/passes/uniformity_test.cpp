@@ -165,7 +165,7 @@ bool barrier_diverges(std::string text) {
 bool warp_diverges(std::string text) {
   text.replace(text.find("OPERATION"), 9, "warp_sync %1");
   test::Parsed p(text, test::Form::variables);
-  return passes::warp_operations_diverge(p.f, p.m);
+  return !passes::divergent_warp_operations(p.f, p.m).empty();
 }
 
 TEST(Uniformity, loads_after_a_barrier_are_the_same_for_all) {

@@ -336,13 +336,14 @@ void Uniformity::visit_branch(BlockId b) {
 
 namespace {
 
-/// Whether some threads may miss an operation that `is_one` names while others reach it.
-bool operations_diverge(const Function& function, Module& module, bool (*is_one)(Op),
-                        const Scope& scope) {
-  bool has = false;
-  for (const Block& block : function.blocks)
-    for (const Value v : block.insts) has = has || is_one(function.insts[v].op);
-  if (!has) return false;
+/// The operations that `is_one` names and that some threads may miss while others reach them.
+std::vector<Inst> divergent(const Function& function, Module& module, bool (*is_one)(const Inst&),
+                            const Scope& scope) {
+  std::vector<Inst> found;
+  const bool any = std::ranges::any_of(function.blocks, [&](const Block& block) {
+    return std::ranges::any_of(block.insts, [&](Value v) { return is_one(function.insts[v]); });
+  });
+  if (!any) return found;
   Function copy = function;
   structurize(copy, module);
   ssa(copy, module);
@@ -350,18 +351,23 @@ bool operations_diverge(const Function& function, Module& module, bool (*is_one)
   const Uniformity uniformity(copy, {}, scope);
   for (const BlockId b : copy.order)
     for (const Value v : copy.blocks[b].insts)
-      if (is_one(copy.insts[v].op) && uniformity.divergent_block(b)) return true;
-  return false;
+      if (is_one(copy.insts[v]) && uniformity.divergent_block(b)) found.push_back(copy.insts[v]);
+  return found;
+}
+
+bool names_lanes(const Inst& inst) {
+  return is_warp_operation(inst.op) && !(inst.op == Op::warp_active && inst.imm == kOrdersAccesses);
 }
 
 }  // namespace
 
 bool barriers_diverge(const Function& function, Module& module) {
-  return operations_diverge(function, module, is_barrier, {});
+  return !divergent(function, module, [](const Inst& inst) { return is_barrier(inst.op); }, {})
+              .empty();
 }
 
-bool warp_operations_diverge(const Function& function, Module& module) {
-  return operations_diverge(function, module, is_warp_operation, {.warp = true, .x_is_row = true});
+std::vector<Inst> divergent_warp_operations(const Function& function, Module& module) {
+  return divergent(function, module, names_lanes, {.warp = true, .x_is_row = true});
 }
 
 }  // namespace ptx2spv::passes

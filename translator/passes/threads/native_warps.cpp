@@ -84,6 +84,10 @@ void NativeWarps::lower(Value v) {
     rewriter_.replace(v, Op::subgroup_barrier, Type::none, {}, 1);
     return;
   }
+  if (inst.op == Op::warp_active && inst.imm == kOrdersAccesses) {
+    b_.inst(Op::memory_barrier, Type::none, {}, 0);
+    return rewriter_.replace_by(v, word(0));
+  }
   b_.inst(Op::subgroup_barrier, Type::none, {}, 0);
   const Value active = ballot(b_.i1(true));
   if (inst.op == Op::warp_active) return rewriter_.replace_by(v, active);
