@@ -19,9 +19,16 @@ Value FunctionLowering::Matrix::from_lane(Value value, Value lane) {
   return b_.inst(Op::extract, Type::i32, {both}, 0);
 }
 
+/// Rows are accesses of 16 bytes, of which a thread's part is added to the address of its row.
+FunctionLowering::Place FunctionLowering::Matrix::place_of_rows(const Operand& memory) {
+  Place at = l_.shared_place(inst_, memory);
+  at.access.whole = at.access.part = 16;
+  return at;
+}
+
 /// ldmatrix: thread 8i + j has the address of row j of matrix i.
 void FunctionLowering::Matrix::load_rows() {
-  const Place at = l_.shared_place(inst_, a_[1]);
+  const Place at = place_of_rows(a_[1]);
   const std::vector<Operand> to = l_.elements(a_[0]);
   const bool trans = mods_.has(Mod::trans);
   std::vector<Value> rows;
@@ -47,7 +54,7 @@ void FunctionLowering::Matrix::load_rows() {
 }
 
 void FunctionLowering::Matrix::store_rows() {
-  const Place at = l_.shared_place(inst_, a_[0]);
+  const Place at = place_of_rows(a_[0]);
   const std::vector<Operand> from = l_.elements(a_[1]);
   const bool trans = mods_.has(Mod::trans);
   std::vector<std::pair<Value, Value>> stores;  // address, value

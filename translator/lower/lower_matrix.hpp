@@ -53,6 +53,7 @@ class FunctionLowering::Matrix {
                    : b_.op2(ir::Op::shl, a, b_.i32(static_cast<unsigned>(std::countr_zero(by))));
   }
   Value from_lane(Value value, Value lane);
+  Place place_of_rows(const Operand& memory);
   Value shared_row(const Place& at, Value row) { return from_lane(at.address, row); }
   unsigned matrices() const { return mods_.mode == Mod::x4 ? 4 : mods_.mode == Mod::x2 ? 2 : 1; }
 

@@ -31,6 +31,8 @@ std::uint32_t checked_bytes(const Inst& inst) {
   return inst.mem.whole ? inst.mem.whole : inst.mem.bytes;
 }
 
+bool is_row(const Inst& inst) { return inst.mem.whole && inst.mem.part == inst.mem.whole; }
+
 AccessKind kind_of(Op op) {
   if (op == Op::load) return AccessKind::load;
   return op == Op::store ? AccessKind::store : AccessKind::atomic;
@@ -246,7 +248,7 @@ class AccessChecks {
   /// Whether the translation sees that an access is within its variable and aligned.
   bool safe(Value value) const {
     const Inst& inst = f_.insts[value];
-    if (inst.mem.space == Space::global) return false;
+    if (inst.mem.space == Space::global || is_row(inst)) return false;
     const Value address = f_.arg(value, 0);
     const auto at = constant_address(f_, address);
     const MemoryObject* object = object_of(provenance_.root(address));
@@ -353,6 +355,14 @@ class AccessChecks {
     const bool wide = f_.insts[address].type == Type::i64;
     const Value low = wide ? b_.inst(Op::trunc, Type::i32, {address}) : address;
     return b_.cmp(Op::eq, b_.op2(Op::and_, low, b_.i32(bytes - 1)), b_.i32(0));
+  }
+
+  /// Where the access starts that PTX makes. Of a row of a matrix (`part` is all of it) every
+  /// thread has another part, which is added to the start.
+  Value start_of(Value address, const Inst& inst) {
+    if (!inst.mem.part) return address;
+    if (!is_row(inst)) return b_.op2(Op::sub, address, part_of(address, inst));
+    return f_.insts[address].op == Op::add ? f_.arg(address, 0) : address;
   }
 
   /// How far an access of an address's type stands from the start of what it is a part of.
@@ -538,7 +548,7 @@ class AccessChecks {
     const bool shared = inst.mem.space == Space::shared;
     const bool own = shared || inst.mem.space == Space::local;
     if (safe(value)) return {b_.i1(true), own ? first : 0, 0};
-    const Value address = inst.mem.part ? b_.op2(Op::sub, first, part_of(first, inst)) : first;
+    const Value address = start_of(first, inst);
     const std::uint32_t site = add_site(check_memory, inst, root);
     // What the block has checked already holds as long as the register keeps its value.
     const auto term = term_of(f_, address);
