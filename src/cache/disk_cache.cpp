@@ -88,21 +88,38 @@ class NoFileSizeSignal {
 
 }  // namespace
 
+namespace {
+
+/// Whoever names a folder wants to know why it is not used.
+void say_unusable(const std::string& path, const std::error_code& error) {
+  static std::atomic<bool> said = false;
+  if (said.exchange(true)) return;
+  fmt::print(stderr, "ptx2spv: no disk cache: the folder {:.500} cannot be made: {}\n", path,
+             error ? error.message() : "it is no folder");
+}
+
+std::string default_folder() {
+  if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base)
+    return std::string(base) + "/ptx2spv";
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.cache/ptx2spv";
+  return {};
+}
+
+}  // namespace
+
 std::unique_ptr<DiskCache> DiskCache::open(const std::string& directory) {
-  std::string path = directory;
-  if (path.empty()) path = option_text(Option::cache_directory);
-  if (path.empty()) {
-    if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base)
-      path = std::string(base) + "/ptx2spv";
-    else if (const char* home = std::getenv("HOME"); home && *home)
-      path = std::string(home) + "/.cache/ptx2spv";
-    else
-      return nullptr;
-  }
+  std::string path =
+      directory.empty() ? std::string(option_text(Option::cache_directory)) : directory;
+  const bool named = !path.empty();
+  if (!named) path = default_folder();
+  if (path.empty()) return nullptr;
   std::error_code error;
   fs::create_directories(path, error);
-  if (error || !fs::is_directory(path, error)) return nullptr;
-  return std::unique_ptr<DiskCache>(new DiskCache(path));
+  if (!error && fs::is_directory(path, error))
+    return std::unique_ptr<DiskCache>(new DiskCache(path));
+  if (named) say_unusable(path, error);
+  return nullptr;
 }
 
 std::optional<std::vector<std::byte>> DiskCache::load(std::string_view key) {

@@ -43,6 +43,25 @@ TEST(RefusedCalls, HaveALineEachInTheLog) {
   EXPECT_EQ(said_by("libcudart.so.12", kTwice, {"PTX2SPV_CUDA_LOG=1"}), line + line);
 }
 
+// The call's arguments are right, so that the code alone would mislead.
+TEST(WrongSettings, AreSaidOnceByTheFirstCall) {
+  if (no_python()) GTEST_SKIP() << "python3 is not installed";
+  const auto allocate = [](const char* code) {
+    return std::string("p = ctypes.c_void_p()\nfor i in 1, 2: ") +
+           "assert c.cudaMalloc(ctypes.byref(p), 4) == " + code + "\n";
+  };
+  const std::string wrong =
+      said_by("libcudart.so.12", allocate("1"), {"PTX2SPV_CACHE=/dev/null", "PTX2SPV_DEVICE="});
+  EXPECT_TRUE(std::regex_match(wrong, std::regex("ptx2spv: .*PTX2SPV_CACHE is '/dev/null': it may "
+                                                 "be 0, 1, no.*\n")))
+      << wrong;
+  const std::string file = said_by("libcudart.so.12", allocate("0"),
+                                   {"PTX2SPV_CACHE=1", "PTX2SPV_CACHE_DIR=/dev/null/folder"});
+  EXPECT_EQ(file,
+            "ptx2spv: no disk cache: the folder /dev/null/folder cannot be made: "
+            "Not a directory\n");
+}
+
 TEST(PtxexecLog, HasEveryCallOnRequest) {
   std::string program;
   ASSERT_TRUE(compile_c("pools", program));

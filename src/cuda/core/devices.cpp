@@ -301,7 +301,14 @@ CUresult open_device(DeviceObject& object) {
     DeviceOptions options;
     options.select = object.select;
     auto device = Device::open(options);
-    if (!device) return report(device.error());
+    if (!device) {
+      const Error& error = device.error();
+      // A setting is wrong, which the call's arguments do not show; the log would say it anyway.
+      if (error.code == ErrorCode::invalid_argument &&
+          !runtime::option_flag(runtime::Option::cuda_log, false))
+        say_once(error.text);
+      return report(error);
+    }
     object.device = std::move(*device);
   }
   report_crashes(*object.device);
