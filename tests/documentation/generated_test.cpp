@@ -47,6 +47,10 @@ std::string made_by(const char* tool, const char* kind) {
   return made.out;
 }
 
+std::string target_text(unsigned target) {
+  return "sm_" + std::to_string(target % 128) + (target < 128 ? "" : "a");
+}
+
 std::string version_text(unsigned version) {
   return std::to_string(version / 10) + "." + std::to_string(version % 10);
 }
@@ -62,7 +66,7 @@ TEST(GeneratedPages, support_lists_every_form_as_the_parser_reads_it) {
       refused.push_back(begin + std::string(form.reason) + " | " + manual + " |");
     } else {
       taken.push_back(begin + std::string(form.slots_text) + " | " + manual + " | " +
-                      version_text(form.version) + " | sm_" + std::to_string(form.target) + " |");
+                      version_text(form.version) + " | " + target_text(form.target) + " |");
     }
   }
   EXPECT_EQ(rows["Forms"], taken);
@@ -71,7 +75,7 @@ TEST(GeneratedPages, support_lists_every_form_as_the_parser_reads_it) {
   std::multiset<std::string> younger, listed;
   for (const ptx::YoungerInfo& row : ptx::all_younger())
     younger.insert(std::string(row.op == ptx::Opcode::none ? "all" : ptx::text(row.op)) + " " +
-                   version_text(row.version) + " sm_" + std::to_string(row.target));
+                   version_text(row.version) + " " + target_text(row.target));
   for (const std::string& row : rows["Modifiers that came later"]) {
     const std::vector<std::string> columns = cells(row);
     ASSERT_EQ(columns.size(), 4u) << row;

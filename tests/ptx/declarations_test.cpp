@@ -595,9 +595,10 @@ std::vector<Group> all_groups() {
 bool ptxas_takes(const std::string& module) {
   const test::TemporaryFolder folder;
   const std::string file = folder.write("a.ptx", module);
+  const std::string arch = module.find("sm_90a") == module.npos ? "sm_90" : "sm_90a";
   const auto ask = [&](const std::string& option) {
-    return std::system(("ptxas " + option + "-arch=sm_90 " + file + " -o " + folder.file("a.o") +
-                        " > " + folder.file("log") + " 2>&1")
+    return std::system(("ptxas " + option + "-arch=" + arch + " " + file + " -o " +
+                        folder.file("a.o") + " > " + folder.file("log") + " 2>&1")
                            .c_str()) == 0;
   };
   if (ask("")) return true;

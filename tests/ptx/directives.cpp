@@ -315,6 +315,116 @@ void operands(std::vector<Group>& groups) {
   groups.push_back(std::move(barriers));
 }
 
+/// Numbers that are constants of an instruction, and what only targets with a suffix have.
+void constants(std::vector<Group>& groups) {
+  Group numbers{"numbers of instructions", {}}, own{"instructions of targets with a suffix", {}};
+  for (const std::string value : {"-1", "0", "1", "15", "16", "24", "25", "128", "129", "255",
+                                  "256", "65535", "65536", "264", "WARP_SZ", "r0"})
+    for (const std::string op :
+         {"pmevent A;", "pmevent.mask A;", "setmaxnreg.inc.sync.aligned.u32 A;",
+          "discard.global.L2 [d0], A;", "applypriority.global.L2::evict_normal [d0], A;",
+          "bfe.u32 r0, r1, A, 3;", "bfi.b32 r0, r1, r2, 3, A;", "lop3.b32 r0, r1, r2, r3, A;",
+          "cp.async.wait_group A;", "brx.idx A, T; T: .branchtargets L; L:"}) {
+      std::string text = op;
+      text.replace(text.find('A'), 1, value);
+      numbers.statements.push_back({text, module_of("", text, "", "sm_90a")});
+    }
+  for (const std::string value : {"0", "230", "256", "11", "12"})
+    for (const std::string name : {".abi_preserve ", ".abi_preserve_control "})
+      for (const std::string& text : {name + value, name + value + " " + name + value})
+        numbers.statements.push_back({text, module_of(".func f() " + text + " { ret; }", "")});
+  for (const std::string target : {"sm_90", "sm_90a"})
+    for (const std::string op :
+         {"setmaxnreg.inc.sync.aligned.u32 64;", "setmaxnreg.dec.sync.aligned.u32 64;",
+          "redux.sync.min.f32 f0, f1, r1;", "cvt.rn.satfinite.e2m3x2.f32 h0, f0, f1;",
+          "cvt.rn.bf16x2.ue8m0x2 r0, h0;", "elect.sync r0|p0, -1;", "add.u16x2 r0, r1, r2;"})
+      own.statements.push_back({target + ": " + op, module_of("", op, "", target)});
+  groups.push_back(std::move(numbers));
+  groups.push_back(std::move(own));
+}
+
+/// Every two modifiers of a load or store, and registers of packed halves.
+void accesses(std::vector<Group>& groups) {
+  Group pairs{"modifiers of accesses", {}}, halves{"packed halves and results", {}};
+  const Words kinds{"",
+                    ".weak",
+                    ".volatile",
+                    ".relaxed.gpu",
+                    ".relaxed.sys",
+                    ".mmio",
+                    ".acquire.gpu",
+                    ".release.gpu",
+                    ".nc",
+                    ".ca",
+                    ".cg",
+                    ".cs",
+                    ".lu",
+                    ".cv",
+                    ".wb",
+                    ".wt",
+                    ".L1::no_allocate",
+                    ".L1::evict_last",
+                    ".L2::64B",
+                    ".L2::128B",
+                    ".shared",
+                    ".L2::evict_last",
+                    ".gpu",
+                    ".mmio.relaxed.sys"};
+  for (const std::string& one : kinds)
+    for (const std::string& other : kinds)
+      for (const auto& [op, end] : {std::pair{"ld", " r0, [d0];"}, {"st", " [d0], r0;"}}) {
+        const std::string text = op + one + other + ".b32" + end;
+        pairs.statements.push_back({text, module_of("", text)});
+      }
+  for (const std::string op : {"ld.volatile.L2::cache_hint.global.b32 r0, [d0], d1;",
+                               "ld.mmio.relaxed.sys.global.L2::cache_hint.b32 r0, [d0], d1;",
+                               "ld.nc.global.L2::cache_hint.b32 r0, [d0], d1;",
+                               "add.u16x2 r0, x, r1;",
+                               "min.s16x2 x, r0, r1;",
+                               "tanh.approx.bf16x2 r0, x;",
+                               "fma.rn.bf16x2 x, r0, r1, r2;",
+                               "abs.bf16x2 r0, x;",
+                               "cvt.rn.bf16x2.f32 x, f0, f1;",
+                               "cvt.rn.f16x2.f32 x, f0, f1;",
+                               "setp.eq.bf16x2 p0|p1, x, r1;",
+                               "bar.sync x;",
+                               "bar.sync 0, x;",
+                               "add.u32 x, x, x;",
+                               "shfl.sync.idx.b32 r0, x, x, 31, -1;",
+                               "shfl.sync.idx.b32 r0, r1, 0, 31, x;",
+                               "match.any.sync.b32 r0, r1, x;",
+                               "elect.sync r0|p0, x;",
+                               "bar.warp.sync x;",
+                               "popc.b32 x, r0;",
+                               "clz.b32 r0, x;",
+                               "bfind.u32 x, r0;",
+                               "bfe.u32 r0, r1, x, 3;",
+                               "shf.l.wrap.b32 r0, r1, r2, x;",
+                               "shl.b32 r0, r1, x;",
+                               "prmt.b32 r0, x, x, x;",
+                               "brx.idx x, T; T: .branchtargets L; L:",
+                               "elect.sync r0, -1;",
+                               "elect.sync _, -1;",
+                               "elect.sync _|p0, -1;",
+                               "elect.sync r0|_, -1;",
+                               "lop3.or.b32 r0, r1, r2, r3, 1, p1;",
+                               "lop3.or.b32 r0|_, r1, r2, r3, 1, p1;",
+                               "lop3.or.b32 _|p0, r1, r2, r3, 1, p1;",
+                               "vadd2.u32.u32.u32 r0, r1, 1, r2;",
+                               "vadd2.u32.u32.u32 r0, 1, r1, r2;",
+                               "vadd4.u32.u32.u32 r0, r1, 1, r2;",
+                               "vadd.u32.u32.u32 r0, r1, 1;",
+                               "vadd.u32.u32.u32.add r0, r1, r2;",
+                               "vadd.u32.u32.u32.add r0, r1, r2, r3;",
+                               "vset.u32.u32.lt.add r0, r1, r2;",
+                               "cvt.rn.f16x2.e4m3x2 r0, 0;",
+                               "cvt.rn.f16x2.e4m3x2 r0, h0;",
+                               "cvt.rn.satfinite.e4m3x2.f16x2 h0, 1;"})
+    halves.statements.push_back({op, module_of("", ".reg .f16x2 x;\n" + op)});
+  groups.push_back(std::move(pairs));
+  groups.push_back(std::move(halves));
+}
+
 }  // namespace
 
 void add_directives(std::vector<Group>& groups) {
@@ -325,6 +435,8 @@ void add_directives(std::vector<Group>& groups) {
   calls(groups);
   operands(groups);
   handles(groups);
+  constants(groups);
+  accesses(groups);
 }
 
 }  // namespace ptx2spv

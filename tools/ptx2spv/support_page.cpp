@@ -26,7 +26,8 @@ constexpr Row kRows[] = {
 };
 
 std::string since(const Row& row) {
-  return fmt::format(" | {}.{} | sm_{} |\n", row.version / 10, row.version % 10, row.target);
+  return fmt::format(" | {}.{} | sm_{}{} |\n", row.version / 10, row.version % 10, row.target % 128,
+                     row.target < 128 ? "" : "a");
 }
 
 /// "`.a`, `.b` with `.c`" of a row's "a b + c".

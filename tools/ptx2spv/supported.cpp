@@ -31,8 +31,8 @@ std::string supported_forms() {
       continue;
     }
     char since[48];
-    std::snprintf(since, sizeof since, "PTX %d.%d, sm_%d", row.version / 10, row.version % 10,
-                  row.target);
+    std::snprintf(since, sizeof since, "PTX %d.%d, sm_%d%s", row.version / 10, row.version % 10,
+                  row.target % 128, row.target < 128 ? "" : "a");
     if (row.kind == FormRow::Kind::younger) {  // below the forms of its opcode
       accepted += "    with " + std::string(row.syntax) + ": " + since + "\n";
       continue;

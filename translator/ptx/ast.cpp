@@ -65,13 +65,12 @@ std::uint64_t immediate_bits(const Operand& operand, Type type) {
 }
 
 std::string Module::older_than(unsigned needed, unsigned needed_sm, std::string_view what) const {
+  if (!is_older_than(needed, needed_sm)) return {};
   if (version() < needed)
     return fmt::format("{} needs PTX version {}.{} or later, the module has {}.{}", what,
                        needed / 10, needed % 10, version_major, version_minor);
-  if (sm < needed_sm)
-    return fmt::format("{} needs .target sm_{} or later, the module has sm_{}", what, needed_sm,
-                       sm);
-  return {};
+  return fmt::format("{} needs .target sm_{}{} or later, the module has {}", what, needed_sm % 128,
+                     needed_sm < 128 ? "" : "a", target);
 }
 
 }  // namespace ptx2spv::ptx

@@ -281,9 +281,12 @@ struct Alias {
 struct Module {
   std::uint32_t version_major = 0, version_minor = 0;
   unsigned version() const { return version_major * 10 + version_minor; }
-  /// Why the module may not have `what`, which is of a PTX version and a target; empty where it
-  /// may.
+  /// Why the module may not have `what`, which is of a PTX version and a target (instructions.def);
+  /// empty where it may.
   std::string older_than(unsigned needed, unsigned needed_sm, std::string_view what) const;
+  bool is_older_than(unsigned needed, unsigned needed_sm) const {
+    return version() < needed || sm < needed_sm % 128 || (needed_sm >= 128 && sm_suffix == 0);
+  }
   std::string_view target;  ///< sm_90a
   unsigned sm = 0;          ///< 90
   char sm_suffix = 0;       ///< a, f or 0

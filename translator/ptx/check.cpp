@@ -1,4 +1,6 @@
 // The checks that go by the instruction table, and the way to each family's own.
+#include <fmt/format.h>
+
 #include "translator/ptx/checker.hpp"
 #include "translator/ptx/parser_impl.hpp"
 
@@ -81,6 +83,10 @@ Type Checker::rule_type(const OperandRule& rule) const {
 bool Checker::check_rule(const OperandRule& rule, unsigned index) {
   const Operand& operand = op(index);
   const Type type = rule_type(rule);
+  // Integers of the instruction's type may be packed halves, counts and masks not.
+  if (rule.type == Type::u32 && operand.kind == OperandKind::reg &&
+      type_of(operand).type == Type::f16x2)
+    return mismatch(operand, type, "register");
   switch (rule.role) {
     case OperandRole::any: return true;
     case OperandRole::dest:
@@ -109,9 +115,20 @@ bool Checker::check_rule(const OperandRule& rule, unsigned index) {
   return true;
 }
 
+bool Checker::check_value(const OperandRule& rule, const Operand& operand) {
+  const auto value = static_cast<std::int64_t>(operand.value);
+  if (operand.kind != OperandKind::imm_int || rule.most < rule.least ||
+      (value >= rule.least && value <= rule.most && value % rule.step == 0))
+    return true;
+  if (rule.least == rule.most) return fail(operand, fmt::format("this constant is {}", rule.most));
+  return fail(operand,
+              fmt::format("this constant is {} to {}{}", rule.least, rule.most,
+                          rule.step == 1 ? "" : fmt::format(" in steps of {}", rule.step)));
+}
+
 void Checker::check_generic() {
   for (unsigned i = 0; i < inst_->operand_count && i < form_->operands.size(); ++i) {
-    if (!check_rule(form_->operands[i], i)) return;
+    if (!check_rule(form_->operands[i], i) || !check_value(form_->operands[i], op(i))) return;
   }
 }
 

@@ -23,14 +23,14 @@ std::string younger_mods(const YoungerInfo& row, const Modifiers& mods) {
 bool Checker::check_versions() {
   if (options_.relax_versions) return true;
   // The message is made only when it is needed: this runs for every instruction.
-  if (m_.version() < form_->version || m_.sm < form_->target) {
+  if (m_.is_older_than(form_->version, form_->target)) {
     return needs(form_->version, form_->target,
                  "'" + std::string(m_.text(inst_->opcode_span)) + "'");
   }
   const Modifiers& mods = *mods_;
   for (const Opcode op : {Opcode::none, inst_->op}) {
     for (const YoungerInfo& row : younger_of(op)) {
-      if (m_.version() >= row.version && m_.sm >= row.target) continue;
+      if (!m_.is_older_than(row.version, row.target)) continue;
       const std::string names = younger_mods(row, mods);
       if (!names.empty())
         return needs(row.version, row.target, row.what.empty() ? names : std::string(row.what));
@@ -73,22 +73,7 @@ void Checker::check_modifiers() {
       if (unsigned{mods_->vec} * bits(mods_->type()) > 128 || mods_->vec == 8)
         sink_.error(inst_->opcode_span, "vectors are at most four elements and 128 bits");
       break;
-    case Opcode::bfe: check_range(2, 3, 0, 255); break;
-    case Opcode::bfi: check_range(3, 4, 0, 255); break;
-    case Opcode::discard:
-    case Opcode::applypriority: check_range(1, 1, 128, 128); break;
     default: break;
-  }
-}
-
-/// Constants among operands `first` to `last` lie in [low, high].
-void Checker::check_range(unsigned first, unsigned last, std::uint64_t low, std::uint64_t high) {
-  for (unsigned i = first; i <= last && i < inst_->operand_count; ++i) {
-    const Operand& operand = op(i);
-    if (operand.kind != OperandKind::imm_int || (operand.value >= low && operand.value <= high))
-      continue;
-    fail(operand, low == high ? fmt::format("this constant is {}", low)
-                              : fmt::format("this constant is {} to {}", low, high));
   }
 }
 
@@ -183,6 +168,41 @@ void Checker::check_compare() {
   }
 }
 
+/// Priorities of eviction, and how much is loaded ahead.
+void Checker::check_hints() {
+  const Modifiers& mods = *mods_;
+  const bool outside = mods.space != Space::none && mods.space != Space::global;
+  const auto find = [&](std::initializer_list<Mod> kind) {
+    Mod found = Mod::none;
+    for (const Mod hint : kind) {
+      if (!mods.has(hint)) continue;
+      const std::string name = "'." + std::string(text(hint)) + "'";
+      if (outside)
+        sink_.error(inst_->opcode_span, name + " is for .global and generic addresses");
+      else if (mods.has(Mod::mmio))
+        sink_.error(inst_->opcode_span, name + " and .mmio exclude each other");
+      else if (found != Mod::none)
+        sink_.error(inst_->opcode_span,
+                    fmt::format("{} and .{} exclude each other", name, text(found)));
+      found = hint;
+    }
+    return found;
+  };
+  const auto excluded = [&](Mod hint, std::string_view by) {
+    sink_.error(inst_->opcode_span, fmt::format("'.{}' {}", text(hint), by));
+  };
+  const Mod first = find({Mod::L1_evict_normal, Mod::L1_evict_unchanged, Mod::L1_evict_first,
+                          Mod::L1_evict_last, Mod::L1_no_allocate});
+  if (first != Mod::none && (mods.cache != Mod::none || mods.sem == Mod::volatile_))
+    excluded(first, "excludes cache operators and .volatile");
+  const Mod second = find({Mod::L2_evict_normal, Mod::L2_evict_first, Mod::L2_evict_last});
+  const bool widest =
+      (mods.vec == 8 && bits(mods.type()) == 32) || (mods.vec == 4 && bits(mods.type()) == 64);
+  if (second != Mod::none && !widest) excluded(second, "is for .v8 of 32 bits and .v4 of 64 bits");
+  const Mod size = find({Mod::L2_64B, Mod::L2_128B, Mod::L2_256B});
+  if (size != Mod::none && inst_->op == Opcode::st) excluded(size, "is for loads");
+}
+
 void Checker::check_memory_modifiers() {
   const Modifiers& mods = *mods_;
   const auto fail_here = [&](std::string text) {
@@ -197,18 +217,21 @@ void Checker::check_memory_modifiers() {
     fail_here(sem + " excludes a cache operator");
   }
   if (mods.has(Mod::nc) && mods.space != Space::global) fail_here("'.nc' is for .global");
+  if (mods.has(Mod::nc) && (mods.sem != Mod::none || mods.has(Mod::mmio)))
+    fail_here("'.nc' excludes .mmio and " + (mods.sem == Mod::none ? "what orders accesses" : sem));
+  if (mods.has(Mod::nc) && (mods.cache == Mod::lu || mods.cache == Mod::cv))
+    fail_here("'.nc' excludes ." + std::string(text(mods.cache)));
   const bool generic = mods.space == Space::none, global = mods.space == Space::global;
   if ((strong || mods.sem == Mod::volatile_) && !generic && !global && mods.space != Space::shared)
     fail_here(sem + " is for .global, .shared and generic addresses");
-  if (mods.has(Mod::mmio) && ((!generic && !global) || mods.vec > 1))
+  const bool mmio = mods.has(Mod::mmio);
+  if (mmio && ((!generic && !global) || mods.vec > 1))
     fail_here("'.mmio' is for scalars in .global");
-  for (const Mod hint :
-       {Mod::L1_evict_normal, Mod::L1_evict_unchanged, Mod::L1_evict_first, Mod::L1_evict_last,
-        Mod::L1_no_allocate, Mod::L2_evict_normal, Mod::L2_evict_first, Mod::L2_evict_last,
-        Mod::L2_64B, Mod::L2_128B, Mod::L2_256B}) {
-    if (!generic && !global && mods.has(hint))
-      fail_here("'." + std::string(text(hint)) + "' is for .global and generic addresses");
-  }
+  if (mmio && (mods.sem != Mod::relaxed || mods.scope != Mod::sys))
+    fail_here("'.mmio' needs .relaxed.sys");
+  if (mods.has(Mod::L2_cache_hint) && (mmio || mods.sem == Mod::volatile_))
+    fail_here("'.L2::cache_hint' excludes .mmio and .volatile");
+  check_hints();
   if (unsigned{mods.vec} * bits(mods.type()) > 256) fail_here("an access is at most 256 bits");
   const bool halves =
       inst_->op == Opcode::st || mods.space == Space::const_ || mods.space == Space::param;

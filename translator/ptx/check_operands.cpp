@@ -48,8 +48,9 @@ bool compatible(Type reg, Type want, bool wide) {
   if (rb < wb || (!wide && rb != wb)) return false;
   switch (w) {
     case Kind::bits:
-      // Packed formats other than f16x2 live in plain bits.
-      return is_bits(want) || r == Kind::bits || r == Kind::half2;
+      // Packed floats other than f16x2 live in plain bits.
+      return is_bits(want) || r == Kind::bits ||
+             (r == Kind::half2 && (want == Type::u16x2 || want == Type::s16x2));
     case Kind::integer: return r == Kind::bits || r == Kind::integer || r == Kind::half2;
     case Kind::bf16: return r == Kind::bits && rb == wb;
     default: return r == Kind::bits || (r == w && rb == wb);

@@ -21,7 +21,7 @@ void Checker::check_barrier() {
   }
   for (unsigned i = first; i < last; ++i) {
     const Operand& operand = op(i);
-    if (!source(operand, Type::u32, false)) return;
+    if (!check_rule({.role = OperandRole::source, .type = Type::u32}, i)) return;
     if (operand.kind != OperandKind::imm_int) continue;
     if (i > first && mods_->has(Mod::arrive) && operand.value == 0) {
       fail(operand, "the number of threads at a barrier is over 0");
@@ -48,11 +48,16 @@ void Checker::check_warp() {
       if (!dest_with_pred(op(0), Type::b32, true)) return;
       break;
     case Opcode::elect:
-      if (!dest_with_pred(op(0), Type::b32, true)) return;
+    case Opcode::lop3: {
+      const bool both = inst_->op == Opcode::elect || mods_->op != Mod::none;
+      const bool pair = op(0).kind == OperandKind::pair;
+      if (both && (!pair || f_.list(op(0))[1].kind == OperandKind::sink)) {
+        fail(op(0), name() + " writes a register and a predicate here, not " + describe(op(0)));
+        return;
+      }
+      if (!dest_with_pred(op(0), Type::b32, both)) return;
       break;
-    case Opcode::lop3:
-      if (!dest_with_pred(op(0), Type::b32, mods_->op != Mod::none)) return;
-      break;
+    }
     default: break;
   }
   check_generic();

@@ -8,7 +8,7 @@ void Checker::check_video() {
   const bool four = text(inst_->op).ends_with('4');
   const bool simd = two || four;
   const bool vmad = inst_->op == Opcode::vmad;
-  if (!count_is(simd || vmad ? 4 : 3, 4)) return;
+  if (!count_is(simd || vmad || mods_->op != Mod::none ? 4 : 3, 4)) return;
   const unsigned count = inst_->operand_count;
   for (unsigned i = 0; i < count; ++i) {
     Operand operand = op(i);
@@ -38,7 +38,7 @@ void Checker::check_video() {
       }
       operand.negated = false;
     }
-    if (simd && i == 3 && operand.kind != OperandKind::reg) {
+    if (simd && i > 0 && operand.kind != OperandKind::reg) {
       fail(operand, name() + " wants a register here");
       return;
     }

@@ -35,9 +35,9 @@ class Checker {
   bool needs(unsigned version, unsigned target, std::string_view what);
   void check_generic();
   bool check_rule(const OperandRule& rule, unsigned index);
+  bool check_value(const OperandRule& rule, const Operand& operand);
   Type rule_type(const OperandRule& rule) const;
   void check_modifiers();
-  void check_range(unsigned first, unsigned last, std::uint64_t low, std::uint64_t high);
   void check_rounding();
   void check_convert();
   void check_compare();
@@ -77,6 +77,7 @@ class Checker {
   void mov_source(const Operand& a);
   void check_cvta();
   void check_memory_modifiers();
+  void check_hints();
   void check_surface();
   bool check_surface_name(const Operand& base, Type opaque);
   bool check_coordinates(const Operand& coordinates, Mod geom, Type type, bool array_index);

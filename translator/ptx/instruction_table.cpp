@@ -1,6 +1,7 @@
 #include "translator/ptx/instruction_table.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <unordered_map>
 
 namespace ptx2spv::ptx {
@@ -172,6 +173,22 @@ OperandRole role_of(std::string_view name) {
   return OperandRole::any;
 }
 
+/// What stands before the next ':' of an operand.
+std::string_view next_part(std::string_view& word) {
+  const std::size_t colon = std::min(word.find(':'), word.size());
+  const std::string_view part = word.substr(0, colon);
+  word.remove_prefix(std::min(colon + 1, word.size()));
+  return part;
+}
+
+/// Of "24..256/8".
+void parse_values(OperandRule& rule, std::string_view text) {
+  const char* const end = text.data() + text.size();
+  const char* at = std::from_chars(text.data(), end, rule.least).ptr;
+  at = std::from_chars(at + 2, end, rule.most).ptr;
+  if (at < end) std::from_chars(at + 1, end, rule.step);
+}
+
 void parse_operands(FormInfo& form) {
   std::string_view text = form.operands_text;
   if (text == "*") {
@@ -185,18 +202,19 @@ void parse_operands(FormInfo& form) {
       rule.optional = true;
       word.remove_suffix(1);
     }
-    const std::size_t colon = std::min(word.find(':'), word.size());
-    rule.role = role_of(word.substr(0, colon));
-    if (colon < word.size()) {
-      const std::string_view type = word.substr(colon + 1);
-      if (type == "addr") {
+    rule.role = role_of(next_part(word));
+    while (!word.empty()) {
+      const std::string_view part = next_part(word);
+      if (part.find("..") != part.npos) {
+        parse_values(rule, part);
+      } else if (part == "addr") {
         rule.address = true;
-      } else if (type == "w0") {
+      } else if (part == "w0") {
         rule.doubled = true;
-      } else if (type.size() == 2 && type[0] == 't') {
-        rule.type_index = static_cast<std::uint8_t>(type[1] - '0');
+      } else if (part.size() == 2 && part[0] == 't') {
+        rule.type_index = static_cast<std::uint8_t>(part[1] - '0');
       } else {
-        rule.type = to_type(find_mod(type));
+        rule.type = to_type(find_mod(part));
       }
     }
     ++form.max_operands;
@@ -323,7 +341,9 @@ bool match_form(const FormInfo& form, std::span<const Mod> given, Modifiers& mod
     const SlotKind ordered = to_type(mod) != Type::none           ? SlotKind::type
                              : mod == Mod::row || mod == Mod::col ? SlotKind::layout
                                                                   : SlotKind::plain;
-    for (std::size_t i = 0; i < form.slots.size() && !found; ++i) {
+    // Slots for several of a kind take each of them once.
+    const bool twice = ordered == SlotKind::plain && mods.has(mod);
+    for (std::size_t i = 0; i < form.slots.size() && !found && !twice; ++i) {
       if ((used >> i & 1u) != 0) continue;
       if (!form.slots[i].mods.test(static_cast<std::size_t>(mod))) {
         if (ordered != SlotKind::plain && form.slots[i].kind == ordered) break;

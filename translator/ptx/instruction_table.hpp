@@ -70,6 +70,7 @@ struct OperandRule {
   bool doubled = false;         ///< twice as wide as that type
   bool address = false;         ///< of the width of an address in the instruction's space
   Type type = Type::none;
+  std::int64_t least = 1, most = 0, step = 1;  ///< of a constant; most < least: any
 };
 
 struct FormInfo {

@@ -265,6 +265,7 @@ struct DirectiveRow {
   bool kernel, function;
   bool declared;  ///< where there is no body, too
   std::uint8_t version = 0, target = 0;
+  std::uint32_t most = 0;  ///< of the number of one that stands once; 0: as often as it likes
 };
 constexpr DirectiveRow kDirectives[] = {
     {".maxntid", true, false, false, 13},
@@ -278,15 +279,15 @@ constexpr DirectiveRow kDirectives[] = {
     {".blocksareclusters", true, false, false, 90, 90},
     {".pragma", true, false, false},
     {".local_maxnreg", true, true, false, 88},
-    {".noreturn", false, true, true, 64, 30},
-    {".abi_preserve", false, true, true, 90, 80},
-    {".abi_preserve_control", false, true, true, 90, 80},
+    {".noreturn", false, true, true, 64, 30, 1},
+    {".abi_preserve", false, true, true, 90, 80, 255},
+    {".abi_preserve_control", false, true, true, 90, 80, 11},
 };
 
 }  // namespace
 
 /// One directive, behind its name. False after an error that ends the header.
-bool Parser::function_directive(Function& f, std::string_view name) {
+bool Parser::function_directive(Function& f, std::string_view name, std::uint32_t most) {
   const Span span = lex_.peek().span;
   const auto over_0 = [&](std::uint32_t value, std::string_view what) {
     return value != 0 || error(span, std::string(what) + " is over 0");
@@ -302,12 +303,14 @@ bool Parser::function_directive(Function& f, std::string_view name) {
   if (name == ".blocksareclusters") return f.blocks_are_clusters = true;
   if (name == ".noreturn") return f.noreturn = true;
   has_cluster_rank_ |= name == ".maxclusterrank";
-  if (name != ".pragma") return number(unused, name);
-  return pragma_directive(f.pragmas);
+  if (name == ".pragma") return pragma_directive(f.pragmas);
+  if (!number(unused, name)) return false;
+  return most == 0 || unused <= most || error(span, fmt::format("{} is at most {}", name, most));
 }
 
 void Parser::function_directives(Function& f, bool prototype) {
   has_cluster_rank_ = false;
+  std::vector<const DirectiveRow*> once;
   while (lex_.peek().kind == TokenKind::dot_word) {
     const Token token = lex_.peek();
     const std::string_view name = text(token.span);
@@ -325,8 +328,10 @@ void Parser::function_directives(Function& f, bool prototype) {
     if (std::string older = m_.older_than(row->version, row->target, quoted(name));
         !older.empty() && !options_.relax_versions)
       error(token.span, std::move(older));
-    if (name == ".noreturn" && f.noreturn) error(token.span, "second '.noreturn'");
-    if (!function_directive(f, name)) return;
+    if (row->most != 0 && std::ranges::find(once, row) != once.end())
+      error(token.span, "second " + quoted(name));
+    once.push_back(row);
+    if (!function_directive(f, name, row->most)) return;
   }
 }
 

@@ -122,7 +122,7 @@ class Parser {
   std::string header_difference(const Function& old, const Function& now) const;
   void redeclaration(const Function& old, const Function& now, bool has_body);
   void function_directives(Function& f, bool prototype);
-  bool function_directive(Function& f, std::string_view name);
+  bool function_directive(Function& f, std::string_view name, std::uint32_t most);
   void check_directives(const Function& f, Span name, bool has_body);
   bool counts(std::uint32_t (&out)[3]);
   bool number(std::uint32_t& out, std::string_view what);
