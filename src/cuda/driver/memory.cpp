@@ -1,4 +1,5 @@
 // Memory, pools, pointers, arrays and mipmapped arrays.
+#include <algorithm>
 #include <cstring>
 
 #include "src/cuda/driver/face.hpp"
@@ -104,6 +105,9 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned fla
 CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CUdeviceptr address) {
   if (!attributes || !data || !count) return eInvalidValue;
   return call_anywhere([&](ContextObject*) {
+    const auto is_none = [](int id) { return id < 1 || id == 5 || id > 21; };
+    if (std::any_of(attributes, attributes + count, is_none))
+      return fail(eInvalidValue, "no such attribute of a pointer");
     for (unsigned i = 0; i < count; ++i)
       if (data[i] && pointer_attribute(data[i], attributes[i], address) != eSuccess &&
           attributes[i] <= 4)

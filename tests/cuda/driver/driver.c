@@ -132,6 +132,13 @@ static void memory(void) {
   TRUE(bytes[0] == 9 && bytes[63] == 9);
   OK(cuPointerGetAttribute(&type, 2, (CUdeviceptr)(size_t)host));
   TRUE(type == 1);
+  int attributes[2] = {2, 9999};
+  void* told[2] = {&type, &type};
+  type = 77;
+  FAILS(1, cuPointerGetAttributes(2, attributes, told, p));
+  TRUE(type == 77);
+  OK(cuPointerGetAttributes(1, attributes, told, p));
+  TRUE(type == 2);
   OK(cuMemFreeHost(host));
   FAILS(1, cuMemFreeHost(host));
   OK(cuMemFree_v2(p));

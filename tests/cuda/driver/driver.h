@@ -134,6 +134,7 @@ extern CUresult cuMemsetD8_v2(CUdeviceptr, unsigned char, size_t);
 extern CUresult cuMemsetD16_v2(CUdeviceptr, unsigned short, size_t);
 extern CUresult cuMemsetD32_v2(CUdeviceptr, unsigned, size_t);
 extern CUresult cuPointerGetAttribute(void*, int, CUdeviceptr);
+extern CUresult cuPointerGetAttributes(unsigned, int*, void**, CUdeviceptr);
 extern CUresult cuArray3DCreate_v2(CUarray*, const ArrayDesc*);
 extern CUresult cuArray3DGetDescriptor_v2(ArrayDesc*, CUarray);
 extern CUresult cuArrayDestroy(CUarray);
