@@ -3,7 +3,7 @@
 namespace ptx2spv {
 
 const std::vector<CheckRow>& check_rows() {
-  static const std::vector<CheckRow> rows = {
+  static const auto& rows = *new std::vector<CheckRow>{
 #define PTX2SPV_CHECK(name, bit, in_all, help) {#name, 1u << (bit), in_all, help},
 #include "ptx2spv/sanitize.def"
   };

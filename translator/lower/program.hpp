@@ -51,7 +51,7 @@ class Program {
   std::uint32_t function_number(FunctionRef ref) const;
   /// Those of the shape, by number.
   const std::vector<FunctionRef>& numbered_functions(const CallShape& shape) const {
-    static const std::vector<FunctionRef> none;
+    static const auto& none = *new std::vector<FunctionRef>;
     const auto at = of_shape_.find(shape);
     return at == of_shape_.end() ? none : at->second;
   }

@@ -290,7 +290,7 @@ struct Table {
 };
 
 const Table& table() {
-  static const Table instance;
+  static const auto& instance = *new Table;
   return instance;
 }
 

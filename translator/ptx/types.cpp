@@ -55,12 +55,12 @@ constexpr NumberedSpecials kNumbered;
 std::string_view text(Mod mod) { return kModTexts[static_cast<std::size_t>(mod)]; }
 
 Mod find_mod(std::string_view text) {
-  static const auto map = [] {
+  static const auto& map = *new auto([] {
     std::unordered_map<std::string_view, Mod> m;
     for (std::size_t i = 1; i < std::size(kModTexts); ++i)
       m.emplace(kModTexts[i], static_cast<Mod>(i));
     return m;
-  }();
+  }());
   const auto it = map.find(text);
   return it == map.end() ? Mod::none : it->second;
 }

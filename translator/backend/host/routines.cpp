@@ -10,12 +10,12 @@ namespace ptx2spv {
 namespace interpreter {
 
 Routine find_routine(std::string_view name, std::span<const ir::Type> parameters) {
-  static const auto all = [] {
+  static const auto& all = *new auto([] {
     std::unordered_map<std::string_view, Routine> map;
     for (const shaders::HostCall& each : shaders::library_host_calls())
       map.emplace(each.signature, each.call);
     return map;
-  }();
+  }());
   std::string signature(name);
   for (const ir::Type type : parameters) {
     switch (type) {

@@ -175,8 +175,9 @@ std::span<const std::uint32_t> Library::body(std::string_view name,
 }
 
 const Library& Library::embedded() {
-  static const Library library(shaders::library_words());
-  return library;
+  // Threads that translate go on while the process ends: nothing that they read is destroyed.
+  static const auto* library = new Library(shaders::library_words());
+  return *library;
 }
 
 std::vector<std::string_view> Library::names() const {
