@@ -164,7 +164,7 @@ CUresult defer_copy(ContextObject& context, StreamObject& stream, const CUDA_MEM
     return copy(context, what);
   }
   if (!sides.pageable_source)
-    return in_order(stream, [&context, what] { return copy(context, what); });
+    return in_order(stream, [&stream, what] { return copy_in_turn(stream, what); });
   const auto held = std::make_shared<std::vector<std::byte>>();
   const CUDA_MEMCPY3D_PEER from_held = hold_source(what, *held);
   return in_order(stream, [&context, held, from_held] { return copy(context, from_held); });
@@ -177,6 +177,8 @@ CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {
     if (is_held_up(stream)) return defer_copy(context, stream, what);
+    bool given = false;
+    if (CUresult code = copy(stream, what, given); given || code != eSuccess) return code;
     HostSides sides;
     if (!is_running(context) || host_sides(what, sides) != eSuccess) return copy(context, what);
     // The host waits for kernels only where it has to do with the bytes.
@@ -193,11 +195,14 @@ CUresult fill_in(ContextObject& context, StreamObject& stream, const CUDA_MEMSET
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (captured) return capture(stream, Operation{MemsetOperation{set}});
-  const bool held_up = is_held_up(stream);
-  if (!held_up && !is_running(context)) return set_memory(context, set);
-  if (CUresult code = check_fill(set); code != eSuccess) return code;
-  if (!held_up) return in_own_thread(stream, [&context, set] { return set_memory(context, set); });
-  return in_order(stream, [&context, set] { return set_memory(context, set); });
+  if (is_held_up(stream)) {
+    if (CUresult code = check_fill(set); code != eSuccess) return code;
+    return in_order(stream, [&stream, set] { return set_in_turn(stream, set); });
+  }
+  bool given = false;
+  if (CUresult code = set_memory(stream, set, given); given || code != eSuccess) return code;
+  if (!is_running(context)) return set_memory(context, set);
+  return in_own_thread(stream, [&context, set] { return set_memory(context, set); });
 }
 
 bool capturing(StreamObject& stream) {

@@ -1,11 +1,12 @@
-// Copies between host, device memory and arrays, in every shape, and fills. All are complete when
-// they return.
+// Copies between host, device memory and arrays, in every shape, and fills. What the stream's queue
+// does by itself is only begun when they return, all else is complete.
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
-#include "src/cuda/core/core.hpp"
+#include "src/cuda/core/backlog.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -412,6 +413,53 @@ CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
 
 namespace {
 
+/// Whether the queue takes all that the sides have to do with: nothing lies where no buffer does.
+/// Memory that the host reaches is faster there, while nothing runs.
+bool is_for_queue(const StreamObject& stream, std::initializer_list<const Side*> sides) {
+  if (synchronous()) return false;
+  bool hidden = false;
+  for (const Side* side : sides) {
+    const Allocation* memory = side->memory.get();
+    if (!memory || !memory->buffer || memory->context->device != stream.context->device)
+      return false;
+    hidden = hidden || !memory->buffer->mapped();
+  }
+  return hidden || is_running(*stream.context);
+}
+
+template <class Give>
+CUresult give_queue(StreamObject& stream, Give&& give) {
+  Stream* opened = nullptr;
+  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+  if (Status status = give(*opened); !status) return report(status.error());
+  mark_dirty(stream.shared_from_this());
+  return eSuccess;
+}
+
+}  // namespace
+
+CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
+  Extent extent;
+  Side from, to;
+  given = false;
+  if (!c.WidthInBytes || c.Height != 1 || c.Depth != 1) return eSuccess;
+  if (CUresult code = resolve_both(c, extent, from, to); code != eSuccess) return code;
+  given = !ranges_overlap(from, to, extent) && is_for_queue(stream, {&from, &to});
+  if (!given) return eSuccess;
+  return give_queue(stream, [&](Stream& opened) {
+    return opened.copy(*from.memory->buffer, from.offset, *to.memory->buffer, to.offset,
+                       extent.width);
+  });
+}
+
+CUresult copy_in_turn(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c) {
+  bool given = false;
+  const CUresult code = copy(stream, c, given);
+  return given || code != eSuccess ? code : copy(*stream.context, c);
+}
+
+namespace {
+
 /// What copies of two and of three dimensions have.
 template <class From>
 CUDA_MEMCPY3D_PEER flat_copy(const From& c) {
@@ -491,6 +539,31 @@ CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set) {
   Side side;
   Extent extent;
   return set.width && set.height ? resolve_fill(set, side, extent) : eSuccess;
+}
+
+CUresult set_memory(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set, bool& given) {
+  Side side;
+  Extent extent;
+  given = false;
+  if (!set.width || !set.height) return eSuccess;
+  if (CUresult code = resolve_fill(set, side, extent); code != eSuccess) return code;
+  const bool dense = set.height == 1 || side.pitch == extent.width;
+  const std::size_t bytes = extent.width * set.height;
+  given = dense && side.offset % 4 == 0 && bytes % 4 == 0 && side.kind == kMemoryDevice &&
+          is_for_queue(stream, {&side});
+  if (!given) return eSuccess;
+  const std::uint32_t word = set.elementSize == 1   ? (set.value & 0xff) * 0x01010101u
+                             : set.elementSize == 2 ? (set.value & 0xffff) * 0x00010001u
+                                                    : set.value;
+  return give_queue(stream, [&](Stream& opened) {
+    return opened.fill(*side.memory->buffer, side.offset, bytes, word);
+  });
+}
+
+CUresult set_in_turn(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set) {
+  bool given = false;
+  const CUresult code = set_memory(stream, set, given);
+  return given || code != eSuccess ? code : set_memory(*stream.context, set);
 }
 
 CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) {

@@ -264,6 +264,11 @@ CUresult enqueue(StreamObject& stream, Operation operation);
 /// Copies between any two of host, device and array; see CUDA_MEMCPY3D.
 CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& copy);
 CUresult check_copy(const CUDA_MEMCPY3D_PEER& copy);
+/// Gives the copy to the stream's queue, whose turn is before all later work; not `given`: only the
+/// calling thread can do it.
+CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& copy, bool& given);
+/// Whichever of the two does it.
+CUresult copy_in_turn(StreamObject& stream, const CUDA_MEMCPY3D_PEER& copy);
 /// Which sides of a copy are memory that a host function could see, and which of these are not
 /// page-locked: they are read, or written, before the call returns.
 struct HostSides {
@@ -273,6 +278,9 @@ CUresult host_sides(const CUDA_MEMCPY3D_PEER& copy, HostSides& sides);
 /// The copy from a copy of its source, which `bytes` gets.
 CUDA_MEMCPY3D_PEER hold_source(const CUDA_MEMCPY3D_PEER& copy, std::vector<std::byte>& bytes);
 CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set);
+/// As with copies.
+CUresult set_memory(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set, bool& given);
+CUresult set_in_turn(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set);
 CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& copy);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& copy);

@@ -88,15 +88,14 @@ int node_type(const Operation& operation) {
 }
 
 CUresult run(StreamObject& stream, const Operation& operation) {
-  ContextObject& context = *stream.context;
   return std::visit(
       Visitor{[&](const KernelOperation& each) {
                 if (!kernel_context(operation))
                   return fail(eContextIsDestroyed, "the context of a graph's kernel is destroyed");
                 return run_kernel(stream, *each.function, each.config, each.args);
               },
-              [&](const CopyOperation& each) { return copy(context, each.copy); },
-              [&](const MemsetOperation& each) { return set_memory(context, each.set); },
+              [&](const CopyOperation& each) { return copy_in_turn(stream, each.copy); },
+              [&](const MemsetOperation& each) { return set_in_turn(stream, each.set); },
               [&](const HostOperation& each) { return run_host(stream, each); },
               [&](const ChildOperation& each) { return run_graph(stream, *each.graph); },
               [](const EmptyOperation&) { return eSuccess; },

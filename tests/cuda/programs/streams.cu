@@ -19,6 +19,47 @@ void CUDART_CB callback(cudaStream_t, cudaError_t status, void* data) {
   calls += status == cudaSuccess ? *(int*)data : 1000;
 }
 
+// Fills of each width and copies in each direction, behind kernels and before them.
+bool in_turn(cudaStream_t stream) {
+  constexpr int kCount = 1 << 16;
+  constexpr std::size_t kBytes = kCount * sizeof(int);
+  int *p, *q, *pinned;
+  CHECK(cudaMalloc(&p, kBytes));
+  CHECK(cudaMalloc(&q, kBytes));
+  CHECK(cudaMallocHost(&pinned, 2 * kBytes));
+  bool good = true;
+  const auto step = [&](int* of, int value) {
+    add<<<kCount / 256, 256, 0, stream>>>(of, value, kCount);
+  };
+  for (int round = 0; round < 10; ++round) {
+    for (int i = 0; i < kCount; ++i) pinned[i] = i * round;
+    step(p, 0);
+    CHECK(cudaMemsetAsync(p, 1, kBytes, stream));
+    step(p, round);
+    CHECK(cudaMemcpyAsync(q, p, kBytes / 2, cudaMemcpyDeviceToDevice, stream));
+    CHECK(cudaMemcpyAsync(q + kCount / 2, pinned, kBytes / 2, cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemsetAsync(p, 2, kBytes, stream));
+    CHECK(cudaMemsetAsync((char*)p + 5, 3, 6, stream));  // no whole words
+    step(q, 7);
+    step(p, 9);
+    CHECK(cudaMemcpyAsync(pinned + kCount, q, kBytes, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaMemcpyAsync(p + 1, p + kCount / 2, 4, cudaMemcpyDeviceToDevice, stream));
+    std::vector<unsigned> last(kCount);
+    CHECK(cudaMemcpyAsync(last.data(), p, kBytes, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    for (unsigned i = 0; i < kCount; ++i) {
+      const unsigned filled = 0x01010101u * 3 + round;
+      const unsigned copied = (i < kCount / 2 ? filled : (i - kCount / 2) * round) * 3 + 7;
+      const unsigned bytes = i == 2 ? 0x02030303u : 0x02020202u;
+      good = good && (unsigned)pinned[kCount + i] == copied && last[i] == bytes * 3 + 9;
+    }
+  }
+  CHECK(cudaFreeHost(pinned));
+  CHECK(cudaFree(q));
+  CHECK(cudaFree(p));
+  return good;
+}
+
 int main() {
   constexpr int kCount = 4096;
   std::vector<int> values(kCount);
@@ -89,6 +130,7 @@ int main() {
   for (auto& each : threads) each.join();
   for (auto each : digests) std::printf("thread %s\n", each ? "good" : "wrong");
   std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+  std::printf("in turn %s\n", in_turn(a) && in_turn(b) && in_turn(0) ? "good" : "wrong");
   CHECK(cudaFreeHost(pinned));
   CHECK(cudaFree(p));
   CHECK(cudaStreamDestroy(a));
