@@ -210,8 +210,14 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
       return break_capture(*stream, code);
     return capture(*stream, Operation{std::move(operation)});
   }
-  if (is_held_up(*stream) || has_waits(function.kernel.info()) || may_be_long(function, config))
-    return defer_kernel(stream, function, config, params, extra);
+  bool behind = is_held_up(*stream) || may_be_long(function, config);
+  if (!behind && has_waits(function.kernel.info())) {
+    KernelOperation waiting;
+    if (CUresult code = make_launch(function, config, params, extra, waiting); code != eSuccess)
+      return code;
+    behind = may_wait(waiting);
+  }
+  if (behind) return defer_kernel(stream, function, config, params, extra);
   if (CUresult code = check_shape(function, config); code != eSuccess) return code;
   Args args;
   if (CUresult code = make_args(function, params, extra, args, nullptr); code != eSuccess)
