@@ -91,6 +91,11 @@ void Checker::check_matrix() {
     sink_.error(inst_->opcode_span, name() + " without .aligned is gone in PTX 6.3");
     return;
   }
+  const Type sums = inst_->op == Opcode::wmma ? matrix_element(*inst_, MatrixPart::d) : Type::none;
+  if (mods_->sat && (sums == Type::f16 || sums == Type::f32) && m_.version() >= 65) {
+    sink_.error(inst_->opcode_span, name() + " of floats with .satfinite is gone in PTX 6.5");
+    return;
+  }
   if (mods_->has(Mod::load) || store) {
     if (!count_is(2, 3) || !memory(op(store ? 0 : 1))) return;
     const Fragment want = fragment_of(*inst_, matrix_part(*mods_));
