@@ -107,6 +107,17 @@ TEST_P(Anywhere, BarriersAndSharedMemory) {
       ".shared .align 4 .b8 all[4096];\n");
 }
 
+/// Addresses that were made in front of a barrier, from values that nothing needs behind it.
+TEST_P(Anywhere, AddressesAreReadBehindBarriers) {
+  for (const std::string index :
+       {"mul.wide.u32 %d4, %r12, 4;\n", "shl.b32 %r12, %r12, 2;\ncvt.u64.u32 %d4, %r12;\n",
+        "cvt.s64.s32 %d4, %r12;\nshl.b64 %d4, %d4, 2;\n"})
+    expect_equal("and.b32 %r12, %r2, 7;\n" + index +
+                 "add.u64 %d4, %d1, %d4;\nld.global.u32 %r13, [%d4];\nxor.b32 %r10, %r10, %r13;\n"
+                 "bar.sync 0;\nld.volatile.global.u32 %r14, [%d4];\nadd.u32 %r10, %r10, %r14;\n"
+                 "bar.sync 0;\nld.volatile.global.u32 %r15, [%d4+4];\nadd.u32 %r11, %r11, %r15;\n");
+}
+
 /// Sums of memory in a loop, as the hardware has them (hardware.md): a bit of the result for each
 /// that is another.
 TEST_P(Compiled, AtomicSumsOfFloatsAreNvidias) {

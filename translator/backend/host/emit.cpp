@@ -217,6 +217,12 @@ Lifted Emitter::value(Value v) {
   if (outside) out.uniform = false;
   for (; out.parts < 4 && home.part[out.parts].type; ++out.parts)
     out.part[out.parts] = get((outside ? home.lanes : home.part)[out.parts]);
+  if (out.parts == 0) {
+    // Nothing saved it: an error of this code, which must not become one of the kernel's results.
+    fail(inst);
+    out.parts = 1;
+    out.part[0] = b_.l.ConstNull(type(inst.type, out.uniform));
+  }
   known_[v] = out;
   return out;
 }

@@ -141,6 +141,7 @@ class Emitter {
   LLVMValueRef mask_bits() { return b_.bits(mask_); }
   bool has_all_lanes(std::uint32_t place) const { return kind_.whole && shape_.whole(place); }
 
+  bool at_hand(Value v) const;
   std::size_t choose_together(const std::vector<Value>& insts, std::size_t first);
   bool instruction(Value v);
   LLVMValueRef builtin(const ir::Inst& inst, bool uniform);

@@ -1,7 +1,9 @@
 // Loads and stores. Lanes whose addresses follow each other share one access, which is found out
 // while the kernel runs; others gather and scatter.
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "translator/backend/host/emit.hpp"
 
@@ -33,9 +35,19 @@ struct Emitter::Lines {
   std::vector<LLVMValueRef> offsets, firsts;
 };
 
+/// Whether the value is a constant, was made in this turn, or is saved: what made a value that is
+/// needed behind a barrier may not be needed itself.
+bool Emitter::at_hand(Value v) const {
+  if (f_.insts[v].op == Op::constant || f_.insts[v].op == Op::undef || known_.contains(v))
+    return true;
+  const auto home = homes_.find(v);
+  return home != homes_.end() && home->second.part[0].type;
+}
+
 /// Takes an address apart into what all lanes have and 32 bits a lane. Looks at operations of this
 /// block alone, whose operands are at hand.
 bool Emitter::split_address(Value v, Access& out, unsigned depth) {
+  if (!at_hand(v)) return false;
   const Lifted known = value(v);
   if (known.uniform) {
     out = {.base = known.part[0]};
@@ -46,7 +58,7 @@ bool Emitter::split_address(Value v, Access& out, unsigned depth) {
   switch (inst.op) {
     case Op::zext:
     case Op::sext:
-      if (f_.insts[f_.arg(v, 0)].type != Type::i32) return false;
+      if (f_.insts[f_.arg(v, 0)].type != Type::i32 || !at_hand(f_.arg(v, 0))) return false;
       out = {.base = b_.c64(0),
              .index = wide(f_.arg(v, 0)),
              .root = root_of(f_.arg(v, 0)),
@@ -94,13 +106,10 @@ bool Emitter::split_address(Value v, Access& out, unsigned depth) {
 /// Of operations of this block alone, as before.
 LLVMValueRef Emitter::root_of(Value v) {
   while (shape_.home(v) == current_ && f_.insts[v].op == Op::add) {
-    const Value x = f_.arg(v, 0), y = f_.arg(v, 1);
-    if (f_.insts[y].op == Op::constant)
-      v = x;
-    else if (f_.insts[x].op == Op::constant)
-      v = y;
-    else
-      break;
+    Value x = f_.arg(v, 0), y = f_.arg(v, 1);
+    if (f_.insts[y].op == Op::constant) std::swap(x, y);
+    if (f_.insts[x].op != Op::constant || !at_hand(y)) break;
+    v = y;
   }
   return wide(v);
 }
@@ -110,6 +119,7 @@ Emitter::Access Emitter::access(Value address, const ir::MemAttr& mem) {
   const ir::Inst& inst = f_.insts[address];
   LLVMValueRef guard = nullptr, chosen = nullptr;
   if (inst.op == Op::select && shape_.home(address) == current_ && mem.space != Space::local &&
+      std::ranges::all_of(f_.args(address), [&](Value each) { return at_hand(each); }) &&
       !value(f_.arg(address, 0)).uniform && !value(f_.arg(address, 1)).uniform &&
       value(f_.arg(address, 2)).uniform) {
     guard = wide(f_.arg(address, 0));
