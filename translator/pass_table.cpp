@@ -67,8 +67,8 @@ constexpr Pass kPasses[] = {
     front(
         "order-warp-accesses",
         [](FrontContext& c) {
-          passes::order_warp_accesses(c.lowered.module.functions[0], c.lowered.module,
-                                      c.lowered.info.waits.spins);
+          if (!c.lowered.info.waits.spins)
+            passes::order_warp_accesses(c.lowered.module.functions[0], c.lowered.module);
         },
         "on NVIDIA's hardware, lanes make volatile accesses to shared memory together; before it "
         "is "

@@ -66,21 +66,20 @@ TEST(OrderWarpAccesses, LanesMeetBetweenAccessesOfWhichOneStores) {
       {kStore, load(10), 0, 1},
       {kStore + kMeet, load(10) + kStore, 0, 1},
   };
-  for (const Case& each : cases)
-    for (const bool spins : {false, true}) {
-      SCOPED_TRACE(each.first + each.second);
-      test::Parsed p(kernel(each.first, each.second), test::Form::variables);
-      passes::order_warp_accesses(p.f, p.m, spins);
-      p.expect_valid();
-      EXPECT_EQ(count(p.f, Op::warp_sync), each.all);
-      EXPECT_EQ(count(p.f, spins ? Op::memory_barrier : Op::warp_active), each.some);
-      // Lanes may miss those, so that the device's warps can be used all the same.
-      EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty());
-      passes::native_warps(p.f);
-      p.expect_valid();
-      EXPECT_EQ(count(p.f, Op::subgroup_barrier), each.all);
-      EXPECT_EQ(count(p.f, Op::memory_barrier), each.some);
-    }
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.first + each.second);
+    test::Parsed p(kernel(each.first, each.second), test::Form::variables);
+    passes::order_warp_accesses(p.f, p.m);
+    p.expect_valid();
+    EXPECT_EQ(count(p.f, Op::warp_sync), each.all);
+    EXPECT_EQ(count(p.f, Op::warp_active), each.some);
+    // Lanes may miss those, so that the device's warps can be used all the same.
+    EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty());
+    passes::native_warps(p.f);
+    p.expect_valid();
+    EXPECT_EQ(count(p.f, Op::subgroup_barrier), each.all);
+    EXPECT_EQ(count(p.f, Op::memory_barrier), each.some);
+  }
 }
 
 TEST(OrderWarpAccesses, AreMetAgainInLoops) {
@@ -98,7 +97,7 @@ b2:
   exit
 )";
   test::Parsed p(text, test::Form::variables);
-  passes::order_warp_accesses(p.f, p.m, false);
+  passes::order_warp_accesses(p.f, p.m);
   EXPECT_EQ(count(p.f, Op::warp_active), 2u) << "before the store, and before the next load";
 }
 

@@ -38,9 +38,10 @@ struct BlockOptions {
 /// Removes votes whose result only their own member masks depend on. Needs variables.
 void drop_idle_votes(Function& function, Module& module);
 /// Lanes of a warp meet between volatile accesses to shared memory of which one is a store. Where
-/// some may miss the place, those that come together meet (Op::warp_active with kOrdersAccesses);
-/// in kernels that spin (`spins`) nobody does, and the accesses are in order. Needs variables.
-void order_warp_accesses(Function& function, Module& module, bool spins);
+/// some may miss the place, those that come together meet (Op::warp_active with kOrdersAccesses).
+/// Not for kernels that spin: lanes may wait for a store of one that would wait for them. Needs
+/// variables.
+void order_warp_accesses(Function& function, Module& module);
 /// Op::warp_active's imm where its result is not read.
 inline constexpr std::uint64_t kOrdersAccesses = 1;
 /// Makes bar.red barriers around an atomic operation on a word of shared memory, which it adds.

@@ -57,7 +57,7 @@ std::vector<Since> at_begins(const Function& f) {
 
 }  // namespace
 
-void order_warp_accesses(Function& function, Module& module, bool spins) {
+void order_warp_accesses(Function& function, Module& module) {
   const bool any = std::ranges::any_of(function.blocks, [&](const Block& block) {
     return std::ranges::any_of(block.insts, [&](Value v) { return exchanges(function.insts[v]); });
   });
@@ -82,11 +82,7 @@ void order_warp_accesses(Function& function, Module& module, bool spins) {
   for (const Inst& each : missed) {
     if (each.op != Op::warp_sync || each.imm == 0) continue;
     Inst& inst = function.insts[added[each.imm - 1]];
-    // Lanes that wait for others' stores need not come along.
-    if (spins)
-      inst = {.op = Op::memory_barrier, .loc = inst.loc};
-    else
-      inst = {.op = Op::warp_active, .type = Type::i32, .loc = inst.loc, .imm = kOrdersAccesses};
+    inst = {.op = Op::warp_active, .type = Type::i32, .loc = inst.loc, .imm = kOrdersAccesses};
   }
 }
 
