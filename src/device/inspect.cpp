@@ -10,7 +10,7 @@
 #include "src/device/calibrate.hpp"
 #include "src/device/device.hpp"
 #include "src/device/features.hpp"
-#include "src/device/host_memory.hpp"
+#include "src/device/host_limits.hpp"
 
 namespace ptx2spv::runtime {
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "src/device/host_limits.hpp"
 #include "src/device/host_runs.hpp"
 #include "src/executor/executor.hpp"
 #include "src/launch/backing.hpp"
@@ -113,6 +114,7 @@ InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& 
   launch.dynamic_shared = push[abi::dynamic_shared];
   launch.bindings = bound(plan, place, ring);
   launch.push = push;
+  launch.threads = host_processors();
   launch.timeout = plan.device().queue.timeout();
   launch.patience = plan.host.patience;
   launch.many_iterations = plan.host.many_iterations;

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -18,6 +17,7 @@
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/crashes.hpp"
 #include "src/device/device.hpp"
+#include "src/device/host_limits.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
@@ -376,7 +376,7 @@ namespace {
 /// What no Vulkan device tells: a program that asks wants a number that grids may be made of.
 int own_multiprocessors(const DeviceObject& device) {
   if (device.info.kind != DeviceKind::cpu) return 32;
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<int>(runtime::host_processors());
 }
 
 int multiprocessors(const DeviceObject& device) {
