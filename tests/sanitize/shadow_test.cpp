@@ -213,7 +213,7 @@ std::vector<Copy> copies(const std::string& space, const std::string& address,
            then("ld.#.u64 %d6, [$]; cvt.u32.u64 %r5, %d6; setp.eq.u32 %p0, %r5, 3;\n"
                 "@%p0 st.#.u32 [$], %r5; st.#.u64 [$], %d6;\n"),
            false},
-          {"a copy of what nobody wrote", start + moved, true},
+          {"a copy of what nobody wrote", start + moved, space != "local"},
           {"arithmetic",
            then("ld.#.v4.u32 {%r5, %r6, %r7, %r8}, [$]; add.u32 %r6, %r6, 1;\n"
                 "st.#.v4.u32 [$], {%r5, %r6, %r7, %r8};\n"),
@@ -284,6 +284,51 @@ TEST(Shadow, PaddingThatIsOnlyCopiedIsNoFinding) {
       }
     }
   }
+}
+
+// A structure by value whose members nobody has set, and a bit field before its word is complete.
+TEST(Shadow, LocalMemoryThatIsOnlyMovedWithinItIsNoFinding) {
+  const struct {
+    const char* name;
+    const char* body;  ///< after $: local or nothing
+    const char* at;    ///< part of the instruction; empty: there is no finding
+  } cases[] = {
+      {"a copy", "ld$.v2.u64 {%d6, %d7}, [%d5]; st$.v2.u64 [%d5+16], {%d6, %d7};\n", ""},
+      {"a use of the copy",
+       "ld$.u64 %d6, [%d5]; st$.u64 [%d5+16], %d6; ld$.u32 %r10, [%d5+20]; st.global.u32 [%d3], "
+       "%r10;\n",
+       "%r10, ["},
+      {"a copy to global memory", "ld$.u32 %r10, [%d5]; st.global.u32 [%d3], %r10;\n", "%r10, ["},
+      {"a bit field",
+       "ld$.u32 %r5, [%d5]; and.b32 %r6, %r5, -255; or.b32 %r6, %r6, %r0; st$.u32 [%d5], %r6;\n"
+       "ld$.u32 %r7, [%d5]; and.b32 %r7, %r7, -2; st$.u32 [%d5], %r7;\n",
+       ""},
+      {"bits of a word that nobody wrote",
+       "ld$.u32 %r10, [%d5]; or.b32 %r6, %r10, %r0; st$.u32 [%d5], %r6;\n", "%r10, ["},
+      {"a bit that decides",
+       "ld$.u32 %r10, [%d5]; and.b32 %r6, %r10, 1; setp.eq.u32 %p0, %r6, 1;\n"
+       "@%p0 st$.u32 [%d5], %r6;\n",
+       "%r10, ["},
+  };
+  for (const char* space : {".local", ""})
+    for (const auto& each : cases) {
+      SCOPED_TRACE(fmt::format("{}{}", each.name, space));
+      std::string body = ".local .align 16 .b8 own[32]; mov.u64 %d5, own;\n";
+      if (!*space) body += "cvta.local.u64 %d5, %d5;\n";
+      for (const char* at = each.body; *at; ++at) body += *at == '$' ? space : std::string(1, *at);
+      const Device device = open_checked(check_init);
+      const Module module = must(Module::load(device, module_of(body), "local.ptx"));
+      Buffer buffer = must(Buffer::create(device, 4 * kThreads));
+      LaunchConfig config;
+      config.block = {kThreads, 1, 1};
+      must(must(module.kernel("k")).launch(config, Args().buffer(buffer).buffer(buffer)));
+      const std::vector<Finding> found = device.sanitizer_report().findings;
+      ASSERT_EQ(found.size(), *each.at ? 1u : 0u) << found[0].to_string();
+      if (*each.at) {
+        EXPECT_NE(found[0].instruction.find(each.at), std::string::npos) << found[0].to_string();
+        EXPECT_EQ(found[0].threads, kThreads);
+      }
+    }
 }
 
 // What copies, fills and downloads through the host's pointer leave is written.

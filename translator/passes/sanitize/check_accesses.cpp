@@ -606,14 +606,26 @@ class AccessChecks {
     if (asks_global_race(inst)) look_at_global_records(access, verdict, inst, root, address);
   }
 
+  /// A generic store is one of each space, of which a pointer to a variable takes one.
+  bool is_local(Value store) const {
+    const MemoryObject* object = object_of(provenance_.root(f_.arg(store, 0)));
+    return object ? object->space == MemorySpace::local
+                  : f_.insts[store].mem.space == Space::local &&
+                        f_.insts[store].mem.origin == Origin::local;
+  }
+
   /// Whether what is read and used has been written. Of structures that are copied the padding has
-  /// not, which a copy is no use of. A copy of what nobody wrote at all is a finding.
+  /// not, which a copy is no use of. A copy of what nobody wrote at all is a finding,
+  /// unless it stays in local memory.
   Value written(Value value, const Inst& inst, Value bitmap, ShadowAccess access) {
     const std::uint32_t bytes = (1u << access.bytes) - 1,
                         used = inst.op == Op::load ? copies_.used_bytes(value) & bytes : bytes;
-    if (used == bytes) return bits_set(b_, bitmap, access);
+    const bool stays = inst.op == Op::load && inst.mem.space == Space::local &&
+                       copies_.stays_local(f_, value, [&](Value store) { return is_local(store); });
+    if (used == bytes) return stays ? b_.i1(true) : bits_set(b_, bitmap, access);
     const Value missing = missing_bits(b_, bitmap, access);
     copies_.set_missing(value, b_.op2(Op::and_, missing, b_.i32(bytes & ~used)));
+    if (stays) return b_.i1(true);
     if (used) return b_.cmp(Op::eq, b_.op2(Op::and_, missing, b_.i32(used)), b_.i32(0));
     access.bytes = std::min(checked_bytes(inst), 16u);
     const bool far = f_.insts[access.offset].type == Type::i64;

@@ -1,6 +1,8 @@
 #include "translator/passes/sanitize/copies.hpp"
 
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace ptx2spv::passes {
 
@@ -20,6 +22,20 @@ std::optional<std::uint32_t> moved(const Inst& inst, unsigned operand, std::uint
   }
 }
 
+/// Whether `user` makes its result of the value by moving its words.
+bool moves(const Function& function, Value user, Value value) {
+  const Inst& inst = function.insts[user];
+  if (inst.op == Op::set_var) return true;
+  for (unsigned i = 0; i < inst.count; ++i)
+    if (function.arg(user, i) == value && !moved(inst, i, 0)) return false;
+  return user != value;
+}
+
+bool has_constant(const Function& function, Value v) {
+  return function.insts[function.arg(v, 0)].op == Op::constant ||
+         function.insts[function.arg(v, 1)].op == Op::constant;
+}
+
 std::uint32_t words_of(Type type) {
   return type == Type::v4 ? 15 : type == Type::i64 || type == Type::v2 ? 3 : 1;
 }
@@ -27,7 +43,9 @@ std::uint32_t words_of(Type type) {
 }  // namespace
 
 Copies::Copies(const Function& function)
-    : used_(function.insts.size()),
+    : users_(function.insts.size()),
+      readers_(function.vars.size()),
+      used_(function.insts.size()),
       carries_(function.insts.size()),
       var_carries_(function.vars.size()),
       bits_of_(function.vars.size()) {
@@ -83,16 +101,16 @@ bool Copies::all_used(const Function& function, Value value) const {
 
 /// Where words of loads come by that are only stored.
 void Copies::find_carriers(const Function& function) {
-  std::vector<std::vector<Value>> users(function.insts.size()), readers(function.vars.size());
   std::vector<Value> work;
-  for (const Block& block : function.blocks)
+  for (const Block& block : function.blocks) {
+    if (block.cond) users_[block.cond].push_back(block.cond);
     for (const Value v : block.insts) {
       const Inst& inst = function.insts[v];
-      if (inst.op == Op::get_var) readers[inst.imm].push_back(v);
-      for (unsigned i = 0; i < inst.count; ++i)
-        if (moved(inst, i, 0) || inst.op == Op::set_var) users[function.arg(v, i)].push_back(v);
+      if (inst.op == Op::get_var) readers_[inst.imm].push_back(v);
+      for (unsigned i = 0; i < inst.count; ++i) users_[function.arg(v, i)].push_back(v);
       if (inst.op == Op::load && !all_used(function, v)) work.push_back(v);
     }
+  }
   while (!work.empty()) {
     const Value v = work.back();
     work.pop_back();
@@ -100,13 +118,43 @@ void Copies::find_carriers(const Function& function) {
     if (inst.op == Op::set_var) {
       if (var_carries_[inst.imm]) continue;
       var_carries_[inst.imm] = true;
-      work.insert(work.end(), readers[inst.imm].begin(), readers[inst.imm].end());
+      work.insert(work.end(), readers_[inst.imm].begin(), readers_[inst.imm].end());
       continue;
     }
     if (carries_[v] || all_used(function, v)) continue;
     carries_[v] = true;
-    work.insert(work.end(), users[v].begin(), users[v].end());
+    for (const Value user : users_[v])
+      if (moves(function, user, v)) work.push_back(user);
   }
+}
+
+bool Copies::stays_local(const Function& function, Value load,
+                         const std::function<bool(Value)>& local) const {
+  // A value, and whether it has lost bits to a mask.
+  std::set<std::pair<Value, bool>> seen;
+  std::vector<std::pair<Value, bool>> work = {{load, false}};
+  while (!work.empty()) {
+    const auto [v, masked] = work.back();
+    work.pop_back();
+    if (!seen.emplace(v, masked).second) continue;
+    for (const Value user : users_[v]) {
+      const Inst& inst = function.insts[user];
+      if (inst.op == Op::set_var) {
+        for (const Value reader : readers_[inst.imm]) work.emplace_back(reader, masked);
+      } else if (inst.op == Op::store && function.arg(user, 0) != v) {
+        // The word that a bit field is in goes where it came from.
+        const bool field = masked && inst.mem.origin == Origin::generic;
+        if (!field && !local(user)) return false;
+      } else if (inst.op == Op::and_ && has_constant(function, user)) {
+        work.emplace_back(user, true);
+      } else if ((masked && inst.op == Op::or_) || moves(function, user, v)) {
+        work.emplace_back(user, masked);
+      } else {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 Value Copies::missing(Value value) const {

@@ -2,6 +2,7 @@
 // is no use of those, and leaves as many unwritten bytes where it goes.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +18,10 @@ class Copies {
   /// A bit for each byte of a load that something depends on, but for its words that go nowhere but
   /// into memory, as what is stored, whole or in parts. Padding of structures is moved so.
   std::uint32_t used_bytes(Value load) const;
+  /// A load of local memory whose value goes nowhere but back there: a structure that is copied, or
+  /// the other bits of a word when a bit field is set. `local`: whether a store goes there.
+  bool stays_local(const Function& function, Value load,
+                   const std::function<bool(Value)>& local) const;
   /// i32: a bit for each byte that nobody wrote, the lowest first; 0: all were written.
   Value missing(Value value) const;
   void set_missing(Value load, Value missing) { missing_[load] = missing; }
@@ -28,9 +33,11 @@ class Copies {
   bool all_used(const Function& function, Value value) const;
   void find_carriers(const Function& function);
 
-  std::vector<std::uint8_t> used_;      ///< by value, a bit for each word
-  std::vector<bool> carries_;           ///< by value
-  std::vector<bool> var_carries_;       ///< a load's value may be in the variable
+  std::vector<std::vector<Value>> users_;    ///< by value, which is no address to them
+  std::vector<std::vector<Value>> readers_;  ///< by variable
+  std::vector<std::uint8_t> used_;           ///< by value, a bit for each word
+  std::vector<bool> carries_;                ///< by value
+  std::vector<bool> var_carries_;            ///< a load's value may be in the variable
   std::vector<std::uint32_t> bits_of_;  ///< the variable with the bits of another one; 0: none yet
   std::unordered_map<Value, Value> missing_;
 };
