@@ -1,8 +1,11 @@
 // ptxexec's sanitizer and time limits: what a program in C is told, and what it ends with.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -100,6 +103,47 @@ TEST_F(Sanitized, WidthsOfSurfacesAreFound) {
     if (each.texts.empty()) {
       EXPECT_EQ(result.error, "");
     }
+  }
+}
+
+/// Kind and line of each access that planted.cu marks.
+std::vector<std::string> planted_faults() {
+  std::vector<std::string> all;
+  std::istringstream text(read_whole(kHere + "programs/planted.cu"));
+  unsigned number = 1;
+  for (std::string line; std::getline(text, line); ++number)
+    if (const auto at = line.find("//! "); at != line.npos)
+      all.push_back(fmt::format("{} {}", number, line.substr(at + 4)));
+  return all;
+}
+
+// Optimised code takes pointers apart, -G keeps everything in local memory.
+TEST_F(Sanitized, WrongPointersOfCompiledProgramsAreFound) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  for (const char* option : {"-lineinfo", "-G"}) {
+    SCOPED_TRACE(option);
+    std::string program;
+    ASSERT_TRUE(compile_cuda(std::string("planted") + option, {"planted.cu"}, {option}, program));
+    const ProcessResult right = execute({"--sanitize=all", program});
+    EXPECT_EQ(right.out, "good\n");
+    EXPECT_EQ(right.error, "");
+    const std::string file = folder_.file("found.json");
+    const ProcessResult wrong = execute({"--sanitize=all", "--json=" + file, program, "wrong"});
+    EXPECT_EQ(wrong.out, "good\n");
+    const auto report = nlohmann::json::parse(read_whole(file), nullptr, false);
+    ASSERT_TRUE(report.is_array() && report.size() == 1) << wrong.error;
+    std::vector<std::string> found;
+    for (const auto& each : report[0]["findings"]) {
+      found.push_back(
+          fmt::format("{} {}", each["source_line"].get<int>(), each["kind"].get<std::string>()));
+      EXPECT_EQ(each["block"][0], 1) << found.back();
+      EXPECT_EQ(each["thread"][0], 5) << found.back();
+      EXPECT_EQ(each["threads"], 1) << found.back();
+    }
+    std::ranges::sort(found);
+    std::vector<std::string> planted = planted_faults();
+    std::ranges::sort(planted);
+    EXPECT_EQ(found, planted) << wrong.error;
   }
 }
 
