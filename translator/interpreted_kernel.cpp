@@ -27,8 +27,6 @@ Profile interpreter_profile() {
   profile.exactness.native_approx = false;
   profile.exactness.native_warps = false;
   profile.exactness.independent_threads = false;
-  profile.costs.outlined_calls = false;
-  profile.costs.bound_buffers = false;
   profile.costs.tiled_planes = false;
   return profile;
 }
@@ -121,9 +119,7 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
 #include "ptx2spv/bindings.def"
   std::vector<std::uint32_t> push(launch.push.begin(), launch.push.end());
   region(ir::Space::push) = {reinterpret_cast<std::byte*>(push.data()), push.size() * 4};
-  // Machine code does not count iterations.
-  const bool interpreted = launch.tier == Tier::interpreted || launch.many_iterations != 0;
-  interpreter::Tier* tier = interpreted ? nullptr : impl_->tier.get();
+  interpreter::Tier* tier = launch.tier == Tier::interpreted ? nullptr : impl_->tier.get();
   if (tier && launch.tier == Tier::compiled) tier->compile(inner.block);
   const unsigned threads = launch.threads ? launch.threads : interpreter::processors();
   return interpreter::run_grid(*impl_->program, inner,
@@ -134,7 +130,6 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
                                 .stall = launch.stall,
                                 .patience = launch.patience,
                                 .stop = launch.stop,
-                                .many_iterations = launch.many_iterations,
                                 .tier = tier});
 }
 

@@ -7,8 +7,8 @@
 #include "translator/backend/host/assemble.hpp"
 #include "translator/backend/spirv/emit.hpp"
 #include "translator/backend/spirv/library.hpp"
-#include "translator/debug_source.hpp"
 #include "translator/function_facts.hpp"
+#include "translator/lower/program.hpp"
 #include "translator/pass_table.hpp"
 #include "translator/passes/legalise/move_shared_memory.hpp"
 #include "translator/passes/passes.hpp"
@@ -17,6 +17,27 @@
 namespace ptx2spv {
 
 using ir::Op;
+
+namespace {
+
+/// What the module of `kernel` holds of the PTX file of that number. All kernels of a translation
+/// share the whole text. A module of one kernel among several (`alone`) has the lines around that
+/// kernel's where the text is longer than the kernel pays for, so that the modules of a file come
+/// to a bounded size.
+spirv::PtxSource debug_source(const lower::Program& program, std::uint32_t module,
+                              const ir::Function& kernel, bool alone) {
+  constexpr std::size_t kFree = 32768, kOfPlace = 256;
+  const SourceFile& source = program.module(module).source;
+  if (!alone || program.interface().entries.size() == 1)
+    return {source.name(), std::string(source.text())};
+  std::vector<std::uint32_t> lines;
+  for (const ir::Loc& loc : kernel.locs)
+    if (loc.line != 0 && loc.module == module) lines.push_back(loc.line);
+  const std::size_t most = kFree + kOfPlace * kernel.locs.size();
+  return {source.name(), source.excerpt(std::move(lines), most)};
+}
+
+}  // namespace
 
 std::uint32_t routine_cost(std::string_view name) { return spirv::Library::embedded().cost(name); }
 

@@ -102,13 +102,11 @@ constexpr Pass kPasses[] = {
     {Phase::memory, "check-accesses", Form::variables, kRequired,
      [](const PassContext& c) { return (c.options.checks & kKernelChecks) != 0; },
      [](PassContext& c) {
-       passes::check_accesses(
-           c.function, c.options,
-           {.several = in_regions(c),
-            .skipped_branches = for_interpreter(c) || c.profile.costs.skipped_branches,
-            .atomics64 = c.profile.features.buffer_atomics64,
-            .stores_end = for_interpreter(c)},
-           c.info, c.faults);
+       passes::check_accesses(c.function, c.options,
+                              {.several = in_regions(c),
+                               .atomics64 = c.profile.features.buffer_atomics64,
+                               .stores_end = for_interpreter(c)},
+                              c.info, c.faults);
      },
      "the sanitizer's: while every access is still one that PTX makes, and before stores of "
      "trapped threads go elsewhere"},
@@ -254,7 +252,11 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::if_convert(c.function, c.module); },
      "small branches become selects, once their size is known"},
     {Phase::legalise, "outline-library-calls", Form::ssa, kOptional,
-     [](const PassContext& c) { return c.optimize && c.profile.costs.outlined_calls; },
+     // Calls share a routine through a loop, and some compilers' time explodes with loops in
+     // sequence.
+     [](const PassContext& c) {
+       return c.optimize && for_device(c) && !c.profile.workarounds.limit_strength_reduction;
+     },
      [](PassContext& c) {
        passes::outline_library_calls(c.function, c.module, routine_cost, routine_budget(c));
      },

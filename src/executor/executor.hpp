@@ -16,7 +16,6 @@ struct Submitted {
   std::uint64_t value = 0;                  ///< of the queue, when it is over
   std::optional<std::uint64_t> blocks_run;  ///< not all: the first ones, and nothing went wrong
   double host_ms = 0;                       ///< that the host ran it
-  std::optional<std::uint64_t> iterations;  ///< of a warp's loops together, the most, where known
 };
 
 /// From here on no launch waits for what the program does: the process ends.

@@ -117,7 +117,6 @@ InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& 
   launch.threads = host_processors();
   launch.timeout = plan.device().queue.timeout();
   launch.patience = plan.host.patience;
-  launch.many_iterations = plan.host.many_iterations;
   launch.stop = &g_stopped;
   if (plan.kernel().tier.waits_for_others) launch.stall = kStallOfOthers;
   const std::string_view tier = option_text(Option::tier);
@@ -152,10 +151,8 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   std::uint32_t trapped = 0;
   std::memcpy(&trapped, stream.ring.memory().mapped() + place->trap_offset, sizeof trapped);
   Submitted out{.value = device.queue.submitted(), .host_ms = took.count()};
-  if (ending.problem.empty() && !trapped) {
-    out.iterations = ending.iterations;
-    if (ending.blocks < volume(plan.facts->config.grid)) out.blocks_run = ending.blocks;
-  }
+  if (ending.problem.empty() && !trapped && ending.blocks < volume(plan.facts->config.grid))
+    out.blocks_run = ending.blocks;
   if (outcome && plan.facts->config.time) outcome->timing.device_ms = took.count();
   {
     std::lock_guard lock(device.statistics_mutex);

@@ -3,7 +3,6 @@
 #include "ptx2spv/interpreter.hpp"
 #include "src/device/compile_time.hpp"
 #include "src/device/local_memory.hpp"
-#include "src/executor/loop_trial.hpp"
 #include "src/launch/shape.hpp"
 #include "src/options.hpp"
 
@@ -95,6 +94,17 @@ bool host_for_now(const LaunchFacts& facts, const Variant& variant) {
   return true;
 }
 
+/// Whether the driver ends loops silently, and may end this kernel's: the host runs it then. What a
+/// loop that waits for others does depends on them, and the device's translation tells where it has
+/// no end.
+bool may_be_cut_off(const LaunchFacts& facts, const EntryInfo& info) {
+  if (!info.guards_loops || info.waits.spins || info.sync.divergent_warp_operations ||
+      facts.config.threads || looks_at_sync(facts) || !exact(facts) || driver_first())
+    return false;
+  facts.kernel->tier.patience_us = UINT64_MAX;
+  return true;
+}
+
 /// Whether an executor's translation or compiler failed: the other one may still run the kernel.
 bool others_may(const Error& error) {
   return error.code == ErrorCode::unsupported || error.code == ErrorCode::translation ||
@@ -117,17 +127,6 @@ Result<LaunchPlan> plan_for_host(const Facts& facts) {
       facts->checks != no_checks)
     return plan;
   plan->host.patience = static_cast<double>(patience - interpreted) * 1e-6;
-  plan->host.many_iterations = many_iterations(*facts->kernel, 1);
-  return plan;
-}
-
-/// The launch that the device is about to run, or its first blocks by the host, where it is to be
-/// seen how often its loops iterate.
-Result<LaunchPlan> try_loops(LaunchPlan&& device) {
-  if (!tries_loops(device)) return std::move(device);
-  auto plan = plan_for_host(device.facts);
-  if (!plan) return others_may(plan.error()) ? Result<LaunchPlan>(std::move(device)) : plan;
-  begin_trial(device, *plan);
   return plan;
 }
 
@@ -152,9 +151,10 @@ Result<LaunchPlan> choose_plan(const Facts& facts) {
   }
   const Executor& device = vulkan_executor();
   auto plan = device.prepare(facts);
-  const bool waits = plan && !device.is_compiled(*plan) && host_for_now(*facts, *plan->variant);
+  const bool waits = plan && (may_be_cut_off(*facts, plan->variant->info) ||
+                              (!device.is_compiled(*plan) && host_for_now(*facts, *plan->variant)));
   Status status = !plan ? plan.error() : waits ? Status() : device.complete(*plan);
-  if (status && !waits) return try_loops(std::move(*plan));
+  if (status && !waits) return plan;
   if (!status && !others_may(status.error())) return status.error();
   auto other = plan_for_host(facts);
   if (other) {
@@ -181,14 +181,11 @@ Result<std::uint64_t> submit_plan(StreamState& stream, LaunchPlan&& plan,
     {
       auto residency = hold_arrays(plan, again);
       if (!residency) return residency.error();
-      const HostPlan host = plan.host;
       auto done = plan.executor->submit(stream, std::move(plan), outcome);
       if (!done) return done.error();
       tier.interpreted_us += static_cast<std::uint64_t>(done->host_ms * 1000);
       const std::uint64_t blocks = done->blocks_run.value_or(volume(facts->config.grid));
       tier.host_block_us = static_cast<float>(done->host_ms * 1000 / std::max(blocks, 1ul));
-      if (host.trial && done->iterations && *done->iterations < host.many_iterations)
-        end_trial(*facts);
       if (!done->blocks_run) return done->value;
       first = done->blocks_run;
     }

@@ -158,12 +158,7 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
         ErrorCode::unsupported,
         "kernel '{}' needs {} bytes of shared memory for its threads to meet; {} has {}",
         kernel.info->name, own_shared(), device.info.name, device.profile.max_shared_bytes);
-  // Where loops are tried, a module serves the rest of a grid, too.
-  if (!(*variant)->info.guards_loops || !key.assume_small_grid ||
-      device.executor == ExecutorPolicy::device)
-    return *variant;
-  key.assume_small_grid = false;
-  return kernel.variant(key, plan.prepare_ms);
+  return variant;
 }
 
 Result<PipelineKey> pipeline_shape(const LaunchPlan& plan) {

@@ -273,9 +273,9 @@ class Backings {
       spec.format = array.desc.format;
       spec.channels = static_cast<std::uint8_t>(array.desc.channels);
       spec.geometry = slot_geometry(array.desc.geometry);
-    } else if (i < device_.profile.max_slots && device_.profile.costs.bound_buffers &&
-               reads_images_ && config_.bind_slots && level.bytes <= limits.maxStorageBufferRange &&
-               !(level.bytes >> 32) && array.linear.buffer()) {
+    } else if (i < device_.profile.max_slots && reads_images_ && config_.bind_slots &&
+               level.bytes <= limits.maxStorageBufferRange && !(level.bytes >> 32) &&
+               array.linear.buffer()) {
       spec.backing = Backing::buffer;
     }
     if (!as_image && info_.slots[i].formatted_stores) {

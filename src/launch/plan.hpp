@@ -55,12 +55,9 @@ struct VulkanPlan {
   std::uint64_t slab_bytes = 0;      ///< shared memory kept in a buffer, for one dispatch
 };
 
-/// What only the host executor adds: when it leaves the rest of the blocks to others.
+/// What only the host executor adds.
 struct HostPlan {
-  double patience = 0;  ///< seconds; 0: it runs all blocks
-  /// It goes on nevertheless where a warp's loops make so many iterations; 0: no matter how many.
-  std::uint64_t many_iterations = 0;
-  bool trial = false;  ///< of the launch's loops (src/executor/loop_trial.hpp)
+  double patience = 0;  ///< seconds until it leaves the other blocks to the device; 0: it runs all
 };
 
 struct LaunchPlan {

@@ -8,19 +8,45 @@
 #include <cstdio>
 #include <cstring>
 
+#include "ptx2spv/interpreter.hpp"
 #include "src/cache/digest.hpp"
 #include "src/cache/disk_cache.hpp"
 #include "src/cache/serialize.hpp"
 #include "src/device/bindings.hpp"
 #include "src/device/local_memory.hpp"
 #include "src/device/pipeline_trial.hpp"
-#include "src/module/code_store.hpp"
 #include "src/module/module.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::runtime {
 
 namespace {
+
+/// Machine code of the host, in the cache on disk.
+class CodeOnDisk : public CodeStore {
+ public:
+  explicit CodeOnDisk(std::shared_ptr<DiskCache> disk) : disk_(std::move(disk)) {}
+
+  std::optional<std::vector<std::byte>> load(const std::string& content) override {
+    return disk_->load(key_of(content));
+  }
+  void store(const std::string& content, const std::vector<std::byte>& code) override {
+    disk_->store(key_of(content), code);
+  }
+  std::shared_ptr<void> turn(const std::string& content, void (*waiting)()) override {
+    return disk_->turn(key_of(content), waiting);
+  }
+
+ private:
+  static std::string key_of(const std::string& content) {
+    Digest digest;
+    digest.add(build_id());
+    digest.add(content);
+    return "h-" + digest.text();
+  }
+
+  const std::shared_ptr<DiskCache> disk_;
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -275,8 +301,9 @@ Result<std::shared_ptr<const Variant>> KernelState::interpretation(const Special
   if (auto known = interpretations.find(key)) return known;
   const auto start = Clock::now();
   std::vector<Message> messages;
-  auto made = InterpretedKernel::make(module->ptx, options_for(*this, key), messages,
-                                      code_store(module->device->disk));
+  auto made = InterpretedKernel::make(
+      module->ptx, options_for(*this, key), messages,
+      module->device->disk ? std::make_shared<CodeOnDisk>(module->device->disk) : nullptr);
   if (!made) return refused(*this, std::move(messages));
   auto variant = std::make_shared<Variant>(*module->device);
   variant->key = key;

@@ -108,9 +108,6 @@ struct TierState {
   std::atomic<float> host_block_us{-1};
   /// Of launches on the device: a block's share of the time until they were seen to be over.
   std::atomic<float> device_block_us{std::numeric_limits<float>::infinity()};
-  std::mutex mutex;  ///< for what follows
-  /// Sizes of launches whose loops made few iterations (src/executor/loop_trial.hpp).
-  std::vector<std::vector<std::uint8_t>> short_loops;
 };
 
 struct KernelState {

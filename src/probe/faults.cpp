@@ -319,6 +319,22 @@ Answer limit_strength_reduction(Asker& asker) {
           fmt::format("10 loops took {:.1f} ms, 20 loops {:.1f} ms", few, many)};
 }
 
+// Long blocks take too long to be asked about: a compiler that slows down with the square of their
+// length shows it in tens of thousands of instructions. Splitting them by empty loops costs a CPU
+// driver nothing where its compiler bears loops, so there it is done unasked.
+Answer split_long_blocks(Asker& asker) {
+  const bool cpu = asker.device().info().kind == DeviceKind::cpu;
+  const bool loops = !asker.profile().workarounds.limit_strength_reduction;
+  return {cpu && loops, cpu && loops ? "a CPU driver whose compiler bears loops: as a precaution"
+                        : cpu        ? "its compiler does not bear loops"
+                                     : "no GPU's compiler is known to slow down"};
+}
+
+Answer routine_budget(Asker& asker) {
+  const bool slow = asker.profile().workarounds.split_long_blocks;
+  return {slow ? 20000u : 40000u, slow ? "half, where long blocks are split" : "the usual"};
+}
+
 }  // namespace
 
 std::span<const Question> fault_questions() {
@@ -341,6 +357,9 @@ std::span<const Question> fault_questions() {
        limit_uniformity_search},
       {"limit_strength_reduction", "does compiling take cubic time over loops in sequence?",
        limit_strength_reduction},
+      {"split_long_blocks", "may compiling slow down with the square of a block's length?",
+       split_long_blocks},
+      {"routine_budget", "how many instructions may copies of routines take?", routine_budget},
   };
   return kQuestions;
 }

@@ -235,7 +235,8 @@ Answer tiled_planes(Asker& asker) {
     seen += fmt::format("{}{} of {} x {}: in images {:.3f} ms, in memory {:.3f} ms",
                         seen.empty() ? "" : "; ", name, side, side, times[1], times[0]);
   }
-  return {cheaper_with(asker, "tiled_planes", with, without, noise), seen};
+  // Where the difference is noise they are, as on NVIDIA's.
+  return {with <= without * (1 + noise), seen};
 }
 
 }  // namespace

@@ -9,21 +9,12 @@ std::span<const Question> questions() {
     std::vector<Question> list;
     // Faults first: what the other questions ask must not meet them unknown. Waits need the
     // iterations that loops may have.
-    for (const auto part : {fault_questions(), thread_questions(), float_questions(),
-                            image_questions(), cost_questions()})
+    for (const auto part :
+         {fault_questions(), thread_questions(), float_questions(), image_questions()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }());
   return all;
-}
-
-bool cheaper_with(const Asker& asker, std::string_view row, double with, double without,
-                  double noise) {
-  constexpr std::size_t kPortable = 0, kNvidia = 3;  // of Capability::named
-  if (with > without * (1 + noise)) return false;
-  if (without > with * (1 + noise)) return true;
-  const bool cpu = asker.device().info().kind == DeviceKind::cpu;
-  return find_capability(row)->named[cpu ? kPortable : kNvidia];
 }
 
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got) {

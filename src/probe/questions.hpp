@@ -29,14 +29,7 @@ std::span<const Question> questions();
 std::span<const Question> float_questions();
 std::span<const Question> thread_questions();
 std::span<const Question> fault_questions();
-std::span<const Question> cost_questions();
 std::span<const Question> image_questions();
-
-/// The answer to a question of costs: yes unless it takes clearly longer `with` than `without`, and
-/// what was measured best on devices of its kind where the difference is less than `noise`, which
-/// is 0.1 for a tenth of the time.
-bool cheaper_with(const Asker& asker, std::string_view row, double with, double without,
-                  double noise);
 
 /// Compares words; the text says how many differ, and how the first one does.
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got);

@@ -108,20 +108,6 @@ Answer locks_without_barriers(Asker& asker) {
   return {!wrong.empty(), wrong.empty() ? "locks with barriers give right sums" : wrong};
 }
 
-Answer accesses_in_order(Asker& asker) {
-  // On x86 the compiler alone could change the order, and does so always or never.
-  const std::string& host = asker.identity().host;
-  if (!asker.interpreted() && host != "sse" && host != "avx2" && host != "avx512")
-    return {0, "what a device never does cannot be shown by running it"};
-  if (!asker.profile().features.int64) return {0, "without int64 nothing depends on it"};
-  Profile profile = asker.profile();
-  profile.features.buffer_atomics64 = false;
-  profile.exactness.accesses_in_order = true;
-  profile.max_loop_iterations = 0;
-  const std::string wrong = sums_go_wrong(asker, profile);
-  return {wrong.empty(), wrong.empty() ? "locks around volatile accesses give right sums" : wrong};
-}
-
 // What the threads of a warp exchange, behind a loop that they leave one after the other.
 constexpr std::string_view kExchanges = R"(
 mov.u32 %r8, %tid.x;
@@ -216,8 +202,6 @@ std::span<const Question> thread_questions() {
       {"native_warps", "are subgroups of 32 threads warps?", native_warps},
       {"locks_without_barriers", "do barriers in the locks of emulated 64-bit atomics lose values?",
        locks_without_barriers},
-      {"accesses_in_order", "do volatile accesses keep their order among atomics?",
-       accesses_in_order},
   };
   return kQuestions;
 }

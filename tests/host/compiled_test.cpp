@@ -517,15 +517,6 @@ TEST_P(Anywhere, LoopsMayReadWhatOthersStore) {
       ".shared .align 4 .b8 all[4096];\n");
 }
 
-/// Machine code does not count iterations, which some launches ask for.
-TEST_P(Compiled, CountsIterationsByTheInterpreter) {
-  const auto kernel = kernel_of(
-      "mov.u32 %r12, 0;\nturn:\nmad.lo.u32 %r11, %r11, 1664525, %r12;\nadd.u32 %r12, %r12, 1;\n"
-      "setp.lt.u32 %p0, %r12, 50;\n@%p0 bra turn;");
-  ASSERT_TRUE(kernel);
-  EXPECT_GE(run(*kernel, kShapes[0], Tier::compiled, 0, 1, 1000).ending.iterations, 49u);
-}
-
 /// For perf a line with name, address and length; for GDB an object in its list with symbol and
 /// lines.
 TEST_P(Compiled, DebuggersAndProfilersKnowCode) {

@@ -63,7 +63,7 @@ struct Result {
 };
 
 inline Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier,
-                  double timeout = 0, unsigned processors = 2, std::uint64_t many_iterations = 0) {
+                  double timeout = 0, unsigned processors = 2) {
   const std::vector<std::uint32_t> from = words_for(shape);
   const auto count = static_cast<std::uint32_t>(from.size() / 2);
   Result result{.words = std::vector<std::uint32_t>(count * 2)};
@@ -89,7 +89,6 @@ inline Result run(const InterpretedKernel& kernel, const Shape& shape, Tier tier
   launch.threads = processors;
   launch.timeout = timeout;
   launch.tier = tier;
-  launch.many_iterations = many_iterations;
   result.ending = kernel.run(launch);
   return result;
 }

@@ -86,11 +86,10 @@ TEST(Devices, NoMatchNamesEveryDevice) {
 
 TEST(Devices, CapabilitiesAreDisabledByName) {
   DeviceOptions options = plain();
-  options.disable = {"int64", "bound_buffers"};
+  options.disable = {"int64", "tiled_planes"};
   Device device = must(Device::open(options));
   EXPECT_FALSE(device.profile().features.int64);
-  EXPECT_FALSE(device.profile().costs.bound_buffers);
-  EXPECT_TRUE(device.info().profile.costs.bound_buffers);
+  EXPECT_FALSE(device.profile().costs.tiled_planes);
   options.disable = {"int65"};
   auto wrong = Device::open(options);
   ASSERT_FALSE(wrong);

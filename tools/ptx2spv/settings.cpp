@@ -113,10 +113,6 @@ std::string take_capability(Settings& settings, const ParsedOption& option) {
   settings.capabilities.emplace_back(option.value, enabled);
   return {};
 }
-std::string take_no_slots(Settings& settings, const ParsedOption&) {
-  settings.capabilities.emplace_back("bound_buffers", false);
-  return {};
-}
 
 std::string take_threads(Settings& settings, const ParsedOption& option) {
   settings.threads_chosen = true;
@@ -234,7 +230,7 @@ constexpr Option kOptions[] = {
      "address, "
      "address:FORMATxCHANNELS, image:FORMATxCHANNELS:GEOMETRY as in 0=image:u8x4:2d; may be "
      "repeated"},
-    {set_by<take_no_slots>, 0, "no-slots", "", "reach every surface by its address"},
+    {set_flag<&Settings::no_slots>, 0, "no-slots", "", "reach every surface by its address"},
     {set_flag<&Settings::translate, &TranslateOptions::debug_info>, 'g', "debug", "",
      "put names, the PTX source and its lines into the module"},
     {set_flag<&Settings::translate, &TranslateOptions::relax_versions>, 0, "relax", "",
@@ -321,6 +317,7 @@ Profile profile_for(const Settings& settings, const std::string& name) {
       read != settings.read_profiles.end() ? read->second : find_profile(name).value_or(Profile());
   for (const auto& [capability, value] : settings.capabilities)
     set_capability(profile, capability, value);
+  if (settings.no_slots) profile.max_slots = 0;
   return profile;
 }
 

@@ -21,9 +21,10 @@ struct Settings {
   TranslateOptions translate;
   std::size_t inline_budget = kInlineBudget;
   std::optional<unsigned> validator_seconds;
-  bool threads_chosen = false;                   ///< else each kernel gets the model it needs
-  std::vector<std::string> profiles;             ///< --check goes through all of them
-  std::map<std::string, Profile> read_profiles;  ///< those of files, by name
+  bool threads_chosen = false;  ///< else each kernel gets the model it needs
+  bool no_slots = false;
+  std::vector<std::string> profiles;                       ///< --check goes through all of them
+  std::map<std::string, Profile> read_profiles;            ///< those of files, by name
   std::vector<std::pair<std::string, bool>> capabilities;  ///< of --disable and --enable
   std::vector<std::pair<std::string, SlotSpec>> backings;  ///< slot number or name
   std::vector<std::string> linked;                         ///< files of --link

@@ -18,8 +18,9 @@ namespace ptx2spv::passes {
 struct LoopGuard;
 
 /// Inlines all that function 0 calls: as copies, or past `budget` instructions as bodies that calls
-/// share (call_plan.hpp). Message on recursion (which passes/cfg/expand_recursion.hpp removes), or
-/// when the result is too large. Needs variables; the called functions stay as they are.
+/// share (passes/cfg/inline.cpp). Message on recursion (which passes/cfg/expand_recursion.hpp
+/// removes), or when the result is too large. Needs variables; the called functions stay as they
+/// are.
 std::string inline_calls(Module& module, std::size_t budget = kInlineBudget);
 
 struct BlockOptions {

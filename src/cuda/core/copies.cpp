@@ -458,11 +458,7 @@ CUresult copy_in_turn(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c) {
   return given || code != eSuccess ? code : copy(*stream.context, c);
 }
 
-namespace {
-
-/// What copies of two and of three dimensions have.
-template <class From>
-CUDA_MEMCPY3D_PEER flat_copy(const From& c) {
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) {
   CUDA_MEMCPY3D_PEER p{};
   p.srcXInBytes = c.srcXInBytes;
   p.srcY = c.srcY;
@@ -483,22 +479,6 @@ CUDA_MEMCPY3D_PEER flat_copy(const From& c) {
   p.Depth = 1;
   return p;
 }
-
-}  // namespace
-
-CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& c) {
-  CUDA_MEMCPY3D_PEER p = flat_copy(c);
-  p.srcZ = c.srcZ;
-  p.srcLOD = c.srcLOD;
-  p.srcHeight = c.srcHeight;
-  p.dstZ = c.dstZ;
-  p.dstLOD = c.dstLOD;
-  p.dstHeight = c.dstHeight;
-  p.Depth = c.Depth;
-  return p;
-}
-
-CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) { return flat_copy(c); }
 
 CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,
                                std::size_t bytes) {

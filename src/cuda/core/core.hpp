@@ -282,7 +282,6 @@ CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set);
 CUresult set_memory(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set, bool& given);
 CUresult set_in_turn(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set);
 CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set);
-CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& copy);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& copy);
 /// Bytes in a row, each side by its kind (kMemoryHost ...).
 CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,

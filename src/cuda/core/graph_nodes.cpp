@@ -120,79 +120,65 @@ T* held_by(CUgraphNode handle) {
 
 CUresult other_type() { return fail(eInvalidValue, "the node is of another type"); }
 
+template <class T, class Get>
+CUresult read(CUgraphNode node, const void* place, Get&& get) {
+  auto* operation = held_by<T>(node);
+  if (!operation || !place) return other_type();
+  get(*operation);
+  return eSuccess;
+}
+
 }  // namespace
 
 KernelOperation* kernel_of(CUgraphNode node) { return held_by<KernelOperation>(node); }
 CopyOperation* copy_of(CUgraphNode node) { return held_by<CopyOperation>(node); }
 
 CUresult memset_of(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
-  auto* operation = held_by<MemsetOperation>(node);
-  if (!operation || !params) return other_type();
-  *params = operation->set;
-  return eSuccess;
+  return read<MemsetOperation>(node, params, [&](auto& held) { *params = held.set; });
 }
 
 CUresult host_of(CUgraphNode node, CUDA_HOST_NODE_PARAMS* params) {
-  auto* operation = held_by<HostOperation>(node);
-  if (!operation || !params) return other_type();
-  *params = operation->host;
-  return eSuccess;
+  return read<HostOperation>(node, params, [&](auto& held) { *params = held.host; });
 }
 
 CUresult event_of(CUgraphNode node, CUevent* event, bool record) {
   if (!event) return eInvalidValue;
-  if (record) {
-    auto* operation = held_by<RecordOperation>(node);
-    if (!operation) return other_type();
-    *event = operation->event;
-  } else {
-    auto* operation = held_by<WaitOperation>(node);
-    if (!operation) return other_type();
-    *event = operation->event;
-  }
-  return eSuccess;
+  const auto get = [&](auto& held) { *event = held.event; };
+  return record ? read<RecordOperation>(node, event, get) : read<WaitOperation>(node, event, get);
 }
 
 CUresult child_of(CUgraphNode node, CUgraph* graph) {
-  auto* operation = held_by<ChildOperation>(node);
-  if (!operation || !graph) return other_type();
-  *graph = operation->graph.get();
-  if (!tables().graphs.has(*graph)) tables().graphs.add(operation->graph);
-  return eSuccess;
+  return read<ChildOperation>(node, graph, [&](auto& held) {
+    *graph = held.graph.get();
+    if (!tables().graphs.has(*graph)) tables().graphs.add(held.graph);
+  });
 }
 
 CUresult allocation_of(CUgraphNode node, CUDA_MEM_ALLOC_NODE_PARAMS* params) {
-  auto* operation = held_by<AllocateOperation>(node);
-  if (!operation || !params) return other_type();
-  const Allocation& memory = *operation->memory->allocation;
-  *params = {};
-  params->poolProps.allocType = 1;
-  params->poolProps.location = {1, operation->memory->device->ordinal};
-  params->bytesize = memory.bytes;
-  params->dptr = memory.address;
-  return eSuccess;
+  return read<AllocateOperation>(node, params, [&](auto& held) {
+    const Allocation& memory = *held.memory->allocation;
+    *params = {};
+    params->poolProps.allocType = 1;
+    params->poolProps.location = {1, held.memory->device->ordinal};
+    params->bytesize = memory.bytes;
+    params->dptr = memory.address;
+  });
 }
 
 CUresult freed_by(CUgraphNode node, CUdeviceptr* address) {
-  auto* operation = held_by<FreeOperation>(node);
-  if (!operation || !address) return other_type();
-  *address = operation->address;
-  return eSuccess;
+  return read<FreeOperation>(node, address, [&](auto& held) { *address = held.address; });
 }
 
 CUresult batch_of(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  auto* operation = held_by<BatchOperation>(node);
-  if (!operation || !params) return other_type();
-  *params = {operation->context, static_cast<unsigned>(operation->list.size()),
-             operation->list.data(), operation->flags};
-  return eSuccess;
+  return read<BatchOperation>(node, params, [&](auto& held) {
+    *params = {held.context, static_cast<unsigned>(held.list.size()), held.list.data(), held.flags};
+  });
 }
 
 CUresult semaphores_of(CUgraphNode node, CUDA_EXT_SEM_NODE_PARAMS* params, bool waits) {
-  auto* operation = held_by<SemaphoreOperation>(node);
-  if (!operation || !params || operation->waits != waits) return other_type();
-  *params = {operation->list.data(), operation->params.data(),
-             static_cast<unsigned>(operation->list.size())};
+  auto* held = held_by<SemaphoreOperation>(node);
+  if (!held || !params || held->waits != waits) return other_type();
+  *params = {held->list.data(), held->params.data(), static_cast<unsigned>(held->list.size())};
   return eSuccess;
 }
 

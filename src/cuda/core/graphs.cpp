@@ -3,7 +3,6 @@
 #include "src/cuda/core/backlog.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <unordered_map>
 #include <unordered_set>

@@ -62,12 +62,6 @@ std::uint32_t Barriers::result(const One& barrier) {
   }
 }
 
-std::uint64_t BlockRun::iterations() const {
-  std::uint64_t most = 0;
-  for (const Warp& warp : warps_) most = std::max(most, warp.iterations());
-  return most;
-}
-
 BlockRun::Status BlockRun::turn() {
   bool going = false, left = false, yielded = false;
   clock_ = false;

@@ -31,8 +31,6 @@ class Warp {
   /// Runs until no group is ready. True if one has more to do, whose turn was over.
   bool run();
   bool over() const { return groups_.empty(); }
-  /// Of all its loops; groups that iterate apart count each.
-  std::uint64_t iterations() const { return iterations_; }
   /// Those that have yielded may go on. True if there are any.
   bool wake_yielded();
   /// Those that wait at a warp operation go on with the lanes that are there. True if one did.
@@ -60,7 +58,6 @@ class Warp {
   std::uint32_t live_ = 0;  ///< lanes whose threads have not ended
   bool masked_ = false, late_ = false;
   std::uint32_t left_ = 0;  ///< blocks of the program until others get their turn
-  std::uint64_t iterations_ = 0;
   std::vector<Group> groups_;
 };
 
@@ -123,8 +120,6 @@ class BlockRun {
   void waits_for_clock() { clock_ = true; }
   /// Whether a thread has waited for a clock, which goes on by itself, in the last turn.
   bool waited_for_clock() const { return clock_; }
-  /// Of a warp's loops, the most.
-  std::uint64_t iterations() const;
   /// Registers, shared and local memory.
   static std::uint64_t bytes(const Program& program, const Launch& launch,
                              std::uint32_t dynamic_shared);

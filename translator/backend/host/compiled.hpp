@@ -37,7 +37,6 @@ class CompiledBlocks {
   void begin(std::uint64_t block);
   Status turn();
   bool waited_for_clock() const { return false; }
-  std::uint64_t iterations() const { return 0; }
 
  private:
   static void do_step(Frame* frame, std::uint32_t step, std::uint32_t mask);

@@ -81,7 +81,6 @@ class Grid {
     // The timer may be about to say why.
     const std::lock_guard lock(mutex_);
     ending_.blocks = std::min(next_.load(), blocks_);
-    ending_.iterations = iterations_;
     return std::move(ending_);
   }
 
@@ -113,14 +112,14 @@ class Grid {
   void run_blocks(const Make& make, const Others& others) {
     std::vector<std::unique_ptr<Block>> running, spare;
     while (!failed_.load(std::memory_order_relaxed)) {
-      if (running.empty() && (others() || enough() || !start(running, spare, make))) return;
+      if (running.empty() && (others() || past(options_.patience) || !start(running, spare, make)))
+        return;
       bool idle = true;
       for (std::size_t i = 0; i < running.size();) {
         const auto status = for_a_while(*running[i]);
         idle = idle && status == Block::Status::idle;
         if (status == Block::Status::stuck) return fail({.problem = stuck(running[i]->block())});
         if (status == Block::Status::over) {
-          note(running[i]->iterations());
           spare.push_back(std::move(running[i]));
           running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
         } else {
@@ -193,27 +192,6 @@ class Grid {
       if (alone && (after - start > kShortTurn || (first > 0 && left > kShortTurn))) return;
       if (after - before < kShortTurn) count = std::min(2 * count, blocks_ / (8 * count_) + 1);
     }
-  }
-
-  void note(std::uint64_t iterations) {
-    std::uint64_t most = iterations_.load();
-    while (most < iterations && !iterations_.compare_exchange_weak(most, iterations)) {
-    }
-    any_over_ = true;
-  }
-
-  /// Whether others run the blocks that nobody has begun.
-  bool enough() const {
-    if (!past(options_.patience)) return false;
-    return options_.many_iterations == 0 ||
-           (any_over_ && iterations_.load() < options_.many_iterations && !trapped());
-  }
-
-  /// One report counts the threads of all blocks.
-  bool trapped() const {
-    const Region& record = launch_.regions[static_cast<std::size_t>(ir::Space::trap)];
-    if (record.size < sizeof(std::uint32_t)) return false;
-    return std::atomic_ref(*reinterpret_cast<std::uint32_t*>(record.bytes)).load() != 0;
   }
 
   template <typename Block, typename Make>
@@ -326,8 +304,7 @@ class Grid {
   const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
   std::uint64_t blocks_ = 0, block_bytes_ = 1;
   std::atomic<std::uint64_t> next_{0}, resident_{0};
-  std::atomic<std::uint64_t> iterations_{0};  ///< of a warp's loops, the most
-  std::atomic<bool> failed_{false}, any_over_{false};
+  std::atomic<bool> failed_{false};
   std::atomic<double> moved_{now()};  ///< when a block last did more than wait
   std::mutex mutex_;
   InterpretedKernel::Ending ending_;

@@ -13,7 +13,6 @@ struct GridOptions {
   unsigned threads = 1;
   double timeout = 0, stall = 2, patience = 0;
   const std::atomic<bool>* stop = nullptr;
-  std::uint64_t many_iterations = 0;
   Tier* tier = nullptr;  ///< where machine code comes from; null: nowhere
 };
 

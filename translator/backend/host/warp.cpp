@@ -44,7 +44,6 @@ void Warp::begin(BlockRun& owner, Row* registers, std::byte* local, std::uint32_
   groups_.assign(1, {.mask = live_, .block = 0, .at = program_->blocks[0].first});
   lanes_.run(live_);
   masked_ = false;
-  iterations_ = 0;
 }
 
 std::size_t Warp::choose() const {
@@ -117,7 +116,6 @@ void Warp::follow(Group& group, const Edge& edge) {
     const Step& step = program_->steps[i];
     (masked_ ? step.masked : step.whole)(step, lanes_);
   }
-  iterations_ += edge.to <= group.block;
   group.block = edge.to;
   group.at = program_->blocks[edge.to].first;
 }

@@ -76,7 +76,7 @@ spv::FunctionControlMask Emitter::control_of(std::string_view routine) {
             sum += cost;
     routine_instructions_ = sum;
   }
-  const bool stays = p_.costs.outlined_calls && p_.routine_budget != 0 &&
+  const bool stays = !p_.workarounds.limit_strength_reduction && p_.routine_budget != 0 &&
                      *routine_instructions_ > p_.routine_budget && library.cost(routine) >= kLong;
   return stays ? spv::FunctionControlMask::DontInline : spv::FunctionControlMask::MaskNone;
 }

@@ -60,10 +60,7 @@ class InterpretedKernel {
     const std::atomic<bool>* stop = nullptr;  ///< stops it where all threads wait
     /// Seconds after which no further block is begun, but one that others wait for; 0: all are run.
     double patience = 0;
-    /// Not 0: after these seconds further blocks are begun all the same where no block is over,
-    /// where the loops of a warp made so many iterations together, or where a thread has trapped.
-    std::uint64_t many_iterations = 0;
-    Tier tier = Tier::automatic;  ///< with many_iterations it is interpreted
+    Tier tier = Tier::automatic;
   };
   /// How a launch ended.
   struct Ending {
@@ -72,7 +69,6 @@ class InterpretedKernel {
     /// That have run, from the first on, along x before y before z: all, or as many as the launch
     /// had patience for.
     std::uint64_t blocks = 0;
-    std::uint64_t iterations = 0;  ///< of a warp's loops together, the most
   };
 
   InterpretedKernel() = default;

@@ -239,8 +239,7 @@ class Legaliser {
   /// never wrong.
   ///
   /// Bit 0 of a lock word says that it is taken. The word that releases it is made of what the
-  /// writes returned: where there are no fences, they are done before it can be written. Where the
-  /// driver keeps volatile accesses between the atomics they stand between, plain ones do.
+  /// writes returned: where there are no fences, they are done before it can be written.
   void locked(Value value, const Inst& inst) {
     const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
     const bool cas = inst.op == Op::atomic_cas;
@@ -268,14 +267,8 @@ class Legaliser {
       b_.at(open);
     }
     const bool look = !cas && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
-    // The words in one access, which no other thread's can divide.
-    MemAttr whole_memory = inst.mem;
-    whole_memory.is_volatile = true;
-    const bool whole = profile_.exactness.accesses_in_order && profile_.features.int64 &&
-                       inst.mem.space != Space::shared;
     const auto read64 = [&] {
       const Value at = b_.get(v_address);
-      if (whole) return b_.load(Type::i64, at, whole_memory);
       const Value hi = read32(plus4(at), inst.mem);
       const Value lo = read32(at, inst.mem);
       return b_.inst(Op::pack, Type::i64, {lo, hi});
@@ -305,7 +298,7 @@ class Legaliser {
     const bool fences = !profile_.workarounds.locks_without_barriers;
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
     Value old;
-    if (fences || whole) {
+    if (fences) {
       old = read64();
     } else {
       // What others wrote is sure to be seen by an atomic only.
@@ -315,17 +308,11 @@ class Legaliser {
     }
     const Value next = combine64(inst, old, b_.get(v_data), cas ? b_.get(v_compare) : 0);
     at = b_.get(v_address);
-    Value free;
-    if (whole) {
-      b_.store(at, next, whole_memory);
-      free = b_.i32(0);
-    } else {
-      const Value was_lo =
-          atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
-      const Value was_hi =
-          atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
-      free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
-    }
+    const Value was_lo =
+        atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    const Value was_hi =
+        atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
+    const Value free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
     if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
     // Done is who finds the lock taken when releasing it, which is always so. A compiler that knew
     // this would put the critical section behind the loop. Lanes wait for each other there, and

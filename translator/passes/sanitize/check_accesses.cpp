@@ -455,7 +455,7 @@ class AccessChecks {
       return inside(b_, address, {b_.get(last.first), b_.get(last.bytes)}, bytes);
     };
     const Value missing = b_.inst(Op::xor_, Type::i1, {held(), b_.i1(true)});
-    seldom(missing, [&] {
+    rw_.when(missing, [&] {
       const Value table = word(b_, abi::z_table);
       const auto entry_at = [&](Value number, std::uint32_t which) {
         const Value offset = b_.op2(
@@ -491,27 +491,6 @@ class AccessChecks {
             b_.get(last.races)};
   }
 
-  /// Code for what hardly ever happens. CPU drivers run both sides of every branch, but no loop
-  /// that no thread enters: there it is a loop of one iteration. Threads that one invocation runs
-  /// would go through that in turns.
-  template <typename Body>
-  void seldom(Value cond, Body&& body) {
-    if (target_.several || target_.skipped_branches) return rw_.when(cond, body);
-    f_.vars.push_back({Type::i1, "seldom", true});
-    const auto again = static_cast<std::uint32_t>(f_.vars.size() - 1);
-    const BlockId header = b_.new_block(), inside = b_.new_block(), join = b_.new_block();
-    b_.set(again, cond);
-    b_.br(header);
-    b_.at(header);
-    f_.blocks[header].bounded = true;
-    b_.cond_br(b_.get(again), inside, join);
-    b_.at(inside);
-    b_.set(again, b_.i1(false));
-    body();
-    b_.br(header);
-    b_.at(join);
-  }
-
   /// Sets what is not set: most bytes are written more than once.
   void set_missing_bits(Value bitmap, const ShadowAccess& access) {
     if (target_.several || b_.function().insts[bitmap].type == Type::i32)
@@ -519,7 +498,7 @@ class AccessChecks {
     const Value missing =
         b_.op2(Op::and_, access.ok,
                b_.inst(Op::xor_, Type::i1, {bits_set(b_, bitmap, access), b_.i1(true)}));
-    seldom(missing, [&] { set_bits(b_, bitmap, access); });
+    rw_.when(missing, [&] { set_bits(b_, bitmap, access); });
   }
 
   std::uint32_t add_site(std::uint32_t check, const Inst& inst, const Root& root) {
@@ -594,8 +573,8 @@ class AccessChecks {
     if (bitmap && inst.op != Op::load) set_missing_bits(bitmap, access);
     if (bitmap && inst.op == Op::store)
       if (const Value missing = copies_.missing(f_.arg(value, 1)))
-        seldom(b_.cmp(Op::ne, missing, b_.i32(0)),
-               [&] { clear_bits(b_, bitmap, access, missing); });
+        rw_.when(b_.cmp(Op::ne, missing, b_.i32(0)),
+                 [&] { clear_bits(b_, bitmap, access, missing); });
     if (asks_race(inst)) {
       const std::uint32_t site = add_site(check_race, inst, root);
       const RaceRecords::Race race = shadow_->race(b_, access, site);

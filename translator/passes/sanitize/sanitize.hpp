@@ -18,9 +18,8 @@ std::uint32_t mark_work(Function& function);
 
 /// What accesses that check themselves are made for.
 struct CheckTarget {
-  bool several = false;           ///< an invocation may run several threads: each has all registers
-  bool skipped_branches = false;  ///< Costs::skipped_branches
-  bool atomics64 = false;         ///< Features::buffer_atomics64
+  bool several = false;     ///< an invocation may run several threads: each has all registers
+  bool atomics64 = false;   ///< Features::buffer_atomics64
   bool stores_end = false;  ///< stores past the end of shared memory do nothing, atomics give 0
 };
 

@@ -172,16 +172,10 @@ void lower_surfaces(Function& function, Module& module, const TranslateOptions& 
     if (slot.bound.backing == Backing::image) describe_image(slot, given.profile);
   }
   bool any = false;
-  std::size_t stores = 0;
   for (const Block& block : function.blocks)
-    for (const Value value : block.insts) {
+    for (const Value value : block.insts)
       any = any || is_surface_operation(function.insts[value].op);
-      stores += function.insts[value].op == Op::surf_store;
-    }
   if (!any) return;
-  // A branch for each of many stores costs more to translate and compile than it saves.
-  constexpr std::size_t kMostBranches = 64;
-  const bool redirect_stores = given.profile.costs.redirect_stores || stores > kMostBranches;
 
   const HandleTracer tracer(function);
   const TrapState trap = trap_state(function);
@@ -191,7 +185,7 @@ void lower_surfaces(Function& function, Module& module, const TranslateOptions& 
   Builder prologue(function);
   const BlockId scratch = prologue.new_block();
   prologue.at(scratch);
-  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), given, redirect_stores};
+  SurfaceRecord::Shared shared{function, prologue, rewriter.builder(), given};
   std::unordered_map<std::uint32_t, std::unique_ptr<SurfaceRecord>> records;
   std::unordered_map<std::uint32_t, std::uint32_t> slot_at;
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) slot_at[entry.slots[i].offset] = i;

@@ -282,12 +282,7 @@ void SurfaceAccess::lower_store(const Located& at, Value data) {
 }
 
 void SurfaceAccess::store_where(const Located& at, Value ok, Value data, unsigned bytes) {
-  if (!ok || r_.redirect_stores()) {
-    b_.store(store_address(at, ok), data, memory(bytes));
-    return;
-  }
-  const Value place = store_address(at, 0);
-  rw_.when(ok, [&] { b_.store(place, data, memory(bytes)); });
+  b_.store(store_address(at, ok), data, memory(bytes));
 }
 
 Value SurfaceAccess::convert(abi::SurfaceFormat format, Value u) {
@@ -367,8 +362,8 @@ void SurfaceAccess::lower_reduce(Value value, const Located& at, Value data) {
   // With a branch the z-buffer of bench/ has 197 instructions on RDNA 2, not 147 (GLSL: 149).
   const Profile& profile = r_.profile();
   const bool by_record = op_.signed_by_format && !(r_.spec().format_known && r_.is_static());
-  const bool guarded = by_record || !r_.redirect_stores() ||
-                       (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
+  const bool guarded =
+      by_record || (wide && !(profile.features.int64 && profile.features.buffer_atomics64));
   const auto reduce = [&](Value when, AtomicOp op, Value result) {
     if (image()) return image_reduce(at, when, op, data);
     if (guarded) {

@@ -100,9 +100,7 @@ SlotSpec bound_slot(const TranslateOptions& options, std::uint32_t slot) {
   if (slot < options.slots.size()) spec = options.slots[slot];
   // An image is never seen in another format than its own.
   if (spec.backing == Backing::image) spec.format_known = true;
-  const Profile& profile = options.profile;
-  if (spec.backing == Backing::buffer &&
-      (!profile.costs.bound_buffers || slot >= profile.max_slots))
+  if (spec.backing == Backing::buffer && slot >= options.profile.max_slots)
     spec.backing = Backing::address;
   return spec;
 }

@@ -49,8 +49,6 @@ class SurfaceRecord {
     Builder prologue;  ///< appends to a block that will run first
     Builder& body;
     const TranslateOptions& options;
-    bool redirect_stores;  ///< a suppressed store goes to bytes that nothing reads, else a branch
-                           ///< skips it
   };
   /// A static handle at `offset` of the parameters, slot `slot`; the slots' records are at
   /// `records`. `texels64`: an image is seen as 64-bit integers.
@@ -73,7 +71,6 @@ class SurfaceRecord {
   /// Surfaces may exceed 4 GiB: offsets are 64-bit.
   bool wide() const { return shared_.options.wide_surfaces; }
   const Profile& profile() const { return shared_.options.profile; }
-  bool redirect_stores() const { return shared_.redirect_stores; }
   std::uint32_t slot() const { return slot_; }
   const SlotSpec& spec() const { return spec_; }
   bool texels64() const { return texels64_; }
