@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "translator/backend/host/early_exits.hpp"
+#include "translator/ir/cfg.hpp"
+#include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 
 namespace ptx2spv::interpreter::llvm {
@@ -45,12 +46,102 @@ std::vector<bool> computed_from_others(const ir::Function& f) {
   }
 }
 
+/// Whether the lanes of a warp do the operation together, or wait for others of the block.
+bool together(Op op) { return is_barrier(op) || is_warp_operation(op); }
+
+/// Whether other threads or the host can see it; nobody reads the trap record in a launch.
+bool is_visible(const ir::Inst& inst) {
+  return is_access(inst.op) && inst.op != Op::load && inst.mem.space != ir::Space::trap &&
+         inst.mem.space != ir::Space::local;
+}
+
+/// Of a structured function in SSA form, with preds: branches outside of loops, one side of which
+/// alone has operations of a whole warp. Lanes on the other side never come to them, so nobody
+/// waits for them; where the operations are barriers, these lanes do nothing any more that others
+/// could see.
+class EarlyExitFinder {
+ public:
+  EarlyExitFinder(const ir::Function& f, const ir::StructuredLoops& nest,
+                  const passes::Scope& scope)
+      : f_(f), nest_(nest), scope_(scope) {}
+
+  passes::EarlyExits run() {
+    for (std::size_t left = kMost; left-- > 0 && add_one();) continue;
+    return std::move(early_);
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+
+  /// The outermost branch that keeps lanes from the first operation that some miss.
+  bool add_one() {
+    const passes::Uniformity uniformity(f_, early_, scope_);
+    const auto missed = [&](BlockId b) {
+      return uniformity.divergent_block(b) &&
+             has(b, [](const ir::Inst& inst) { return together(inst.op); });
+    };
+    const auto late = std::ranges::find_if(f_.order, missed);
+    if (late == f_.order.end()) return false;
+    for (auto b = f_.order.begin(); b != late; ++b) {
+      const ir::Block& block = f_.blocks[*b];
+      if (block.term != ir::Term::cond_br || block.merge != ir::Merge::selection ||
+          uniformity.divergent_block(*b) || !uniformity.divergent(block.cond) ||
+          std::ranges::find(early_.heads, *b) != early_.heads.end() ||
+          nest_.place[block.merge_block] <= nest_.place[*late])
+        continue;
+      return add(*b);
+    }
+    return false;
+  }
+
+  template <typename Is>
+  bool has(BlockId block, Is&& is) const {
+    return std::ranges::any_of(f_.blocks[block].insts, [&](Value v) { return is(f_.insts[v]); });
+  }
+
+  bool quiet(const std::vector<BlockId>& blocks) const {
+    return std::ranges::none_of(blocks, [&](BlockId b) {
+      return has(b, [](const ir::Inst& inst) { return together(inst.op) || is_visible(inst); });
+    });
+  }
+
+  bool add(BlockId head) {
+    const ir::Block& block = f_.blocks[head];
+    if (nest_.innermost[head] != ir::StructuredLoops::kNone) return false;
+    std::vector<BlockId> arms[2];
+    bool barriers = false, meets[2] = {};
+    for (unsigned i = 0; i < 2; ++i) {
+      arms[i] = ir::blocks_until(f_, block.succs[i], block.merge_block);
+      for (const BlockId b : arms[i]) {
+        // Who leaves the construct by another way is not followed.
+        if (b == head || f_.blocks[b].succs.empty() ||
+            nest_.place[b] >= nest_.place[block.merge_block])
+          return false;
+        meets[i] = meets[i] || has(b, [](const ir::Inst& inst) { return together(inst.op); });
+        barriers = barriers || has(b, [](const ir::Inst& inst) { return is_barrier(inst.op); });
+      }
+    }
+    if (meets[0] == meets[1]) return false;
+    const unsigned other = meets[0] ? 1 : 0;
+    if (barriers &&
+        !(quiet(arms[other]) && quiet(ir::blocks_until(f_, block.merge_block, ir::kNoBlock))))
+      return false;
+    early_.heads.push_back(head);
+    early_.arms.insert(early_.arms.end(), arms[other].begin(), arms[other].end());
+    return true;
+  }
+
+  const ir::Function& f_;
+  const ir::StructuredLoops& nest_;
+  const passes::Scope scope_;
+  passes::EarlyExits early_;
+};
 }  // namespace
 
 Shape::Shape(const ir::Function& f, bool rows)
     : f_(f),
       nest_(f, f.order),
-      uniformity_(f, find_early_exits(f, nest_, scope_of(rows)), scope_of(rows)),
+      uniformity_(f, EarlyExitFinder(f, nest_, scope_of(rows)).run(), scope_of(rows)),
       home_(f.insts.size(), kNoBlock) {
   for (BlockId b = 0; b < f.blocks.size(); ++b)
     for (const Value v : f.blocks[b].insts) home_[v] = b;

@@ -1,10 +1,13 @@
 // Variables to values. Phis go to the iterated dominance frontiers of a variable's writes; those
 // that no real use reaches are dropped at the end, so that only live ones remain.
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "translator/ir/cfg.hpp"
-#include "translator/passes/cfg/phi_places.hpp"
+#include "translator/passes/cfg/spill_variables.hpp"
+#include "translator/passes/ir.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes {
@@ -12,6 +15,164 @@ namespace ptx2spv::passes {
 namespace {
 
 constexpr std::uint32_t kNone = 0xffffffffu;
+
+/// The blocks that need a phi of a variable: the iterated dominance frontiers of its writes,
+/// without those where it is dead if that is found within kLiveBlocks. The function, whose
+/// predecessors are known, keeps its blocks while this is in use.
+class PhiPlaces {
+ public:
+  PhiPlaces(const Function& function, const Dominators& dominators);
+
+  /// Calls `visit` with each block that needs a phi of `var`, until it returns false. Returns
+  /// whether it never did.
+  template <typename Visit>
+  bool visit(std::uint32_t var, Visit&& visit) {
+    if (reads_[var].empty()) return true;
+    ++turn_;
+    for (const BlockId b : writes_[var]) queued_[b] = turn_;
+    const bool pruned = find_live(var);
+    work_ = writes_[var];
+    while (!work_.empty()) {
+      const BlockId b = work_.back();
+      work_.pop_back();
+      for (const BlockId d : frontier_[b]) {
+        if (has_phi_[d] == turn_ || (pruned && live_[d] != turn_)) continue;
+        has_phi_[d] = turn_;
+        if (!visit(d)) return false;
+        if (queued_[d] == turn_) continue;
+        queued_[d] = turn_;
+        work_.push_back(d);
+      }
+    }
+    return true;
+  }
+
+ private:
+  /// Most blocks that a variable is followed through. Most variables live in fewer, and of the
+  /// others phis that nobody needs are dropped later.
+  static constexpr std::size_t kLiveBlocks = 64;
+
+  /// Marks the blocks at whose start `var` is live; false where there are too many. Expects the
+  /// blocks that write it in queued_.
+  bool find_live(std::uint32_t var);
+
+  const Function* f_;
+  std::vector<std::vector<BlockId>> frontier_;
+  std::vector<std::vector<BlockId>> writes_;  ///< by variable
+  std::vector<std::vector<BlockId>> reads_;   ///< by variable: blocks that read it first
+  /// By block: the last turn that put it there.
+  std::vector<std::uint32_t> has_phi_, queued_, live_;
+  std::vector<BlockId> work_;
+  std::uint32_t turn_ = 0;
+};
+
+/// Operands of phis that a function may have whatever its size.
+constexpr std::size_t kPhiOperands = std::size_t{1} << 17;
+
+std::vector<std::vector<BlockId>> dominance_frontiers(const Function& f, const Dominators& doms) {
+  std::vector<std::vector<BlockId>> frontiers(f.blocks.size());
+  for (const BlockId b : doms.order()) {
+    const std::vector<BlockId>& preds = f.blocks[b].preds;
+    if (preds.size() < 2) continue;
+    for (BlockId p : preds) {
+      if (!doms.reachable(p)) continue;
+      // A frontier that has the block already was walked from here on by another predecessor.
+      for (; p != doms.idom(b); p = doms.idom(p)) {
+        if (!frontiers[p].empty() && frontiers[p].back() == b) break;
+        frontiers[p].push_back(b);
+      }
+    }
+  }
+  return frontiers;
+}
+
+/// Moves variables to local memory where the phis of all have more operands than kPhiOperands and
+/// 16 for each instruction: a variable that is written and read all over a graph has an operand for
+/// each edge of it. Those with the most operands move.
+class Chooser {
+ public:
+  Chooser(Function& function, PhiPlaces& places)
+      : f_(function), places_(places), moves_(function.vars.size()) {}
+
+  /// Whether any did, after which `places` no longer holds.
+  bool run() {
+    std::size_t instructions = 0;
+    for (const Block& block : f_.blocks) instructions += block.insts.size();
+    most_ = kPhiOperands + 16 * instructions;
+    // What a trial walks is bounded, and the last one succeeds: so few operands for each variable
+    // are not too many together.
+    std::size_t each = most_;
+    while (!fits(each)) each /= 2;
+    if (std::ranges::find(moves_, true) == moves_.end()) return false;
+    spill_variables(f_, moves_, 0);
+    return true;
+  }
+
+ private:
+  /// Whether the variables of at most `each` operands have no more than `most_` together.
+  bool fits(std::size_t each) {
+    std::size_t kept = 0, walked = 0;
+    for (std::uint32_t var = 0; var < moves_.size(); ++var) {
+      std::size_t operands = 0;
+      const bool stays = places_.visit(var, [&](BlockId d) {
+        operands += f_.blocks[d].preds.size();
+        return operands <= each;
+      });
+      moves_[var] = !stays;
+      if (stays) kept += operands;
+      walked += std::min(operands, each);
+      if (kept > most_ || (walked > 4 * most_ && each > 0)) return false;
+    }
+    return true;
+  }
+
+  Function& f_;
+  PhiPlaces& places_;
+  std::vector<bool> moves_;  ///< by variable
+  std::size_t most_ = 0;
+};
+
+PhiPlaces::PhiPlaces(const Function& f, const Dominators& doms)
+    : f_(&f),
+      frontier_(dominance_frontiers(f, doms)),
+      writes_(f.vars.size()),
+      reads_(f.vars.size()),
+      has_phi_(f.blocks.size()),
+      queued_(f.blocks.size()),
+      live_(f.blocks.size()) {
+  // A block stands at the end of a variable's list if it is in it at all.
+  const auto is_last = [](const std::vector<BlockId>& list, BlockId b) {
+    return !list.empty() && list.back() == b;
+  };
+  for (const BlockId b : doms.order()) {
+    for (const Value v : f.blocks[b].insts) {
+      const Inst& inst = f.insts[v];
+      if (inst.op != Op::get_var && inst.op != Op::set_var) continue;
+      if (is_last(writes_[inst.imm], b)) continue;
+      auto& list = inst.op == Op::set_var ? writes_[inst.imm] : reads_[inst.imm];
+      if (!is_last(list, b)) list.push_back(b);
+    }
+  }
+}
+
+bool PhiPlaces::find_live(std::uint32_t var) {
+  work_ = reads_[var];
+  if (work_.size() > kLiveBlocks) return false;
+  std::size_t steps = 0;
+  for (const BlockId b : work_) live_[b] = turn_;
+  while (!work_.empty()) {
+    const BlockId b = work_.back();
+    work_.pop_back();
+    steps += f_->blocks[b].preds.size();
+    if (steps > kLiveBlocks) return false;
+    for (const BlockId p : f_->blocks[b].preds) {
+      if (live_[p] == turn_ || queued_[p] == turn_) continue;
+      live_[p] = turn_;
+      work_.push_back(p);
+    }
+  }
+  return true;
+}
 
 class Ssa {
  public:
@@ -37,7 +198,7 @@ class Ssa {
 
 void Ssa::insert_phis() {
   PhiPlaces places(f_, doms_);
-  if (spill_many_phis(f_, places)) places = PhiPlaces(f_, doms_);
+  if (Chooser(f_, places).run()) places = PhiPlaces(f_, doms_);
   phis_.resize(f_.blocks.size());
   phi_var_.assign(f_.insts.size(), kNone);
   for (std::uint32_t var = 0; var < f_.vars.size(); ++var)
