@@ -189,8 +189,8 @@ constexpr Option kOptions[] = {
      "translate this kernel only"},
     {set_text<&Settings::profile_list>, 'p', "profile", "NAME",
      "the device to translate for: portable (the default), swiftshader, lavapipe, nvidia, or a "
-     "file "
-     "(NAME.json) that ptxrun --probe --json wrote; --check takes several with commas between, or "
+     "file (NAME.json) that ptxrun --probe --json wrote; --check takes several with commas "
+     "between, or "
      "all",
      "portable,swiftshader,lavapipe,nvidia,all"},
     {set_by<take_capability<false>>, 0, "disable", "CAPABILITY",

@@ -157,8 +157,7 @@ constexpr int opt_libraries = 1, opt_dry_run = 2;
 constexpr Option kOptions[] = {
     {set_variable<"PTX2SPV_DEVICE", device_problem>, 'd', "device", "NAME",
      "the device that the program sees: gpu, cpu, swiftshader, lavapipe, an index, uuid:... or "
-     "part "
-     "of the name; every usable one when not given",
+     "part of the name; every usable one when not given",
      "gpu,cpu,swiftshader,lavapipe"},
     {set_variable<"PTX2SPV_DEVICES", devices_problem>, 0, "devices", "NAMES",
      "the devices that it sees, separated by commas; one named twice is two devices"},
@@ -185,8 +184,7 @@ constexpr Option kOptions[] = {
      "all"},
     {set_by<take_trace>, 0, "trace", "FILE",
      "write every call of CUDA's libraries, with arguments, result and time, and NVTX ranges to "
-     "this "
-     "file, which Perfetto and Chrome show",
+     "this file, which Perfetto and Chrome show",
      "file"},
     {set_variable<"PTX2SPV_SANITIZE", checks_problem>, 0, "sanitize", "CHECKS",
      "check kernels while they run: memory (accesses out of bounds, misaligned ones, freed "
@@ -226,8 +224,8 @@ constexpr Tool kTool = {
     "Starts PROGRAM with the libraries libcudart and libcuda of ptx2spv in front of all others, "
     "for it "
     "and for what it starts. ptxexec becomes the program, whose exit code is its own. With the "
-    "word "
-    "build before it, PROGRAM (make, cmake, python3...) may build CUDA programs: nvcc, clang and "
+    "word build before it, PROGRAM (make, cmake, python3...) may build CUDA programs: nvcc, clang "
+    "and "
     "linkers that it starts get the options that ptxexec needs, which are PTX for the oldest "
     "architecture that they name, up to 8.9, and the shared runtime library. Programs that use the "
     "driver interface, such as PyCUDA, run as they are.",

@@ -170,56 +170,12 @@ void BarrierSplitter::shift_local_memory() {
     f_.blocks[b].insts.clear();
     b_.at(b);
     for (const Value v : old) {
-      if (is_access(f_.insts[v].op) && f_.insts[v].mem.space == Space::local && !shift_known(v)) {
+      if (is_access(f_.insts[v].op) && f_.insts[v].mem.space == Space::local) {
         const Value moved = b_.op2(Op::add, f_.arg(v, 0), b_.get(local_base_));
         f_.args(v)[0] = moved;
       }
       f_.blocks[b].insts.push_back(v);
     }
-  }
-}
-
-/// A word at a known place of the thread's memory. A store leaves its last one to the caller.
-bool BarrierSplitter::shift_known(Value v) {
-  const Inst inst = f_.insts[v];
-  const Inst& address = f_.insts[f_.arg(v, 0)];
-  if (!selects_thread() || address.op != Op::constant || inst.mem.bytes != 4) return false;
-  const auto at = static_cast<std::uint32_t>(address.imm);
-  b_.set_loc(inst.loc);
-  if (inst.op == Op::load && inst.type == Type::i32) {
-    const Value word = load_of_thread(at, thread_local_bytes_);
-    // The reader keeps its number, so that its uses stand.
-    f_.insts[v] = f_.insts[word];
-    f_.blocks[b_.block()].insts.pop_back();
-    return true;
-  }
-  if (inst.op != Op::store || f_.insts[f_.arg(v, 1)].type != Type::i32) return false;
-  store_of_thread(at, thread_local_bytes_, f_.arg(v, 1));
-  const Value last = f_.blocks[b_.block()].insts.back();
-  f_.insts[v] = f_.insts[last];
-  f_.blocks[b_.block()].insts.pop_back();
-  return true;
-}
-
-/// Word `at` of the thread in turn, whose memory is `stride` bytes behind that of the one before.
-/// Where an invocation has few threads, all of theirs are read and one is selected: CPU drivers
-/// reach an array by a known index in one instruction, by any other lane by lane.
-Value BarrierSplitter::load_of_thread(std::uint32_t at, std::uint32_t stride) {
-  constexpr MemAttr kWord{.space = Space::local, .bytes = 4};
-  Value word = b_.load(Type::i32, b_.i32(at), kWord);
-  for (std::uint32_t k = 1; k < per_invocation_; ++k) {
-    const Value theirs = b_.load(Type::i32, b_.i32(at + k * stride), kWord);
-    word = b_.select(b_.cmp(Op::eq, b_.get(iteration_), b_.i32(k)), theirs, word);
-  }
-  return word;
-}
-
-void BarrierSplitter::store_of_thread(std::uint32_t at, std::uint32_t stride, Value value) {
-  constexpr MemAttr kWord{.space = Space::local, .bytes = 4};
-  for (std::uint32_t k = 0; k < per_invocation_; ++k) {
-    const Value place = b_.i32(at + k * stride);
-    const Value theirs = b_.load(Type::i32, place, kWord);
-    b_.store(place, b_.select(b_.cmp(Op::eq, b_.get(iteration_), b_.i32(k)), value, theirs), kWord);
   }
 }
 
@@ -343,8 +299,6 @@ void BarrierSplitter::save(std::uint32_t v) {
   const Type type = f_.vars[v].type;
   const Value value = b_.get(v);
   const auto put = [&](std::uint32_t i, Value part) {
-    if (selects_thread())
-      return store_of_thread(state_offset_ + (word + i) * 4, state_words_ * 4, part);
     const Value at = b_.op2(Op::add, b_.get(state_base_), b_.i32((word + i) * 4));
     b_.store(at, part, {.space = Space::local, .bytes = 4});
   };
@@ -369,10 +323,6 @@ void BarrierSplitter::restore(std::uint32_t v) {
   const Type type = f_.vars[v].type;
   std::vector<Value> parts;
   for (std::uint32_t i = 0; i < words_of(type); ++i) {
-    if (selects_thread()) {
-      parts.push_back(load_of_thread(state_offset_ + (word + i) * 4, state_words_ * 4));
-      continue;
-    }
     const Value at = b_.op2(Op::add, b_.get(state_base_), b_.i32((word + i) * 4));
     parts.push_back(b_.load(Type::i32, at, {.space = Space::local, .bytes = 4}));
   }

@@ -46,9 +46,6 @@ class BarrierSplitter {
   void cut();
   void replace_builtins();
   void shift_local_memory();
-  bool shift_known(Value v);
-  Value load_of_thread(std::uint32_t at, std::uint32_t stride);
-  void store_of_thread(std::uint32_t at, std::uint32_t stride, Value value);
   void find_live();
   void count_accesses();
   bool live_within(LiveVariables& live, std::size_t each, std::size_t most, std::size_t saved,
@@ -128,10 +125,6 @@ class BarrierSplitter {
   Value block_number(unsigned axis);
   std::uint32_t var(Type type, std::string name);
   /// Whether a thread's word is selected from those of all threads of the invocation.
-  bool selects_thread() const {
-    constexpr std::uint32_t kFew = 4;
-    return per_invocation_ > 1 && per_invocation_ <= kFew;
-  }
   bool simple() const { return !warps_ && !general_barriers_; }
   /// Whether the block's threads wait for one another, beside those of each warp.
   bool block_meets() const { return !subgroups_ || barrier_ids_ != 0; }
