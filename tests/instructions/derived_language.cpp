@@ -273,10 +273,35 @@ st.global.b32 [%out+12], %f0;)",
   return row;
 }
 
+/// Special registers wider than what is converted: the low bits.
+Derived narrowed_registers() {
+  Derived row = of_two("conversions_of_wider_registers", 4, "", R"(
+cvt.u32.u8 %t6, %lanemask_le;
+cvt.s32.s8 %t7, %lanemask_le;
+cvt.u32.u16 %t5, %lanemask_lt;
+cvt.sat.u8.s16 %t4, %lanemask_lt;
+st.global.v4.u32 [%out], {%t6, %t7, %t5, %t4};)",
+                       {});
+  row.check = all_threads([](const Words& in) {
+    Words out(in.size());
+    for (std::uint32_t thread = 0; 4 * thread < in.size(); ++thread) {
+      const std::uint64_t lower = (std::uint64_t{1} << thread % 32) - 1, upto = 2 * lower + 1;
+      const auto half = static_cast<std::int16_t>(lower);
+      out[4 * thread] = static_cast<std::uint8_t>(upto);
+      out[4 * thread + 1] = static_cast<std::uint32_t>(static_cast<std::int8_t>(upto));
+      out[4 * thread + 2] = static_cast<std::uint16_t>(lower);
+      out[4 * thread + 3] = static_cast<std::uint32_t>(std::clamp<int>(half, 0, 255));
+    }
+    return out;
+  });
+  return row;
+}
+
 }  // namespace
 
 std::vector<Derived> language_rows() {
-  return {masks(), initialisers(), sums(), named_places(), unified(), wider_floats()};
+  return {masks(),        initialisers(),      sums(), named_places(), unified(),
+          wider_floats(), narrowed_registers()};
 }
 
 }  // namespace ptx2spv::tests

@@ -587,6 +587,7 @@ std::vector<Group> all_groups() {
   shapes(groups);
   instructions(groups);
   add_directives(groups);
+  add_operands(groups);
   return groups;
 }
 

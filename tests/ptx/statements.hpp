@@ -25,5 +25,7 @@ std::string module_of(const std::string& globals, const std::string& body,
 Words product(const std::vector<Words>& lists);
 /// Heads of modules, directives, and what calls and barriers take.
 void add_directives(std::vector<Group>& groups);
+/// What stands as an operand of an instruction.
+void add_operands(std::vector<Group>& groups);
 
 }  // namespace ptx2spv

@@ -109,7 +109,8 @@ bool Checker::check_rule(const OperandRule& rule, unsigned index) {
       return vector(operand, mods_->vec, type, rule.role == OperandRole::dest_vector, !narrow);
     }
     case OperandRole::dest_wide: return dest(operand, type, true);
-    case OperandRole::source_wide: return source(operand, type, true, true);
+    // cvt reads special registers where it does not round.
+    case OperandRole::source_wide: return source(operand, type, true, mods_->rounding == Mod::none);
     case OperandRole::label: return true;
   }
   return true;

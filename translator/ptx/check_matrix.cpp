@@ -49,17 +49,25 @@ Fragment fragment_of(const Instruction& inst, MatrixPart part) {
   if (type == Type::f64) return {elements, Type::b64};
   if (factor && type == Type::f16 && inst.op == Opcode::wmma) return {8, Type::f16x2};
   if (type == Type::f16) return {elements / 2, Type::f16x2};
-  if (factor)
-    return {elements * bits(type) / 32, Type::b32, type == Type::bf16 || type == Type::tf32};
+  if (factor) {
+    const bool integers = is_integer(type) || type == Type::s4 || type == Type::u4 ||
+                          (type == Type::b1 && inst.op == Opcode::wmma);
+    const bool whole = type == Type::bf16 || type == Type::tf32;
+    return {elements * bits(type) / 32, integers ? Type::s32 : Type::b32, whole};
+  }
   return {elements, type};
 }
 
 /// {r, ...}, or a vector register of as many elements.
 bool Checker::fragment(const Operand& operand, const Fragment& want, bool is_dest, bool constants) {
   const OperandType given = type_of(operand);
+  const auto excluded = [&](Type type) {
+    return (want.bits && !is_bits(type)) || (want.type == Type::s32 && type == Type::f16x2);
+  };
   if (operand.kind == OperandKind::reg && !operand.negated && given.vec == want.count &&
       want.count > 1)
-    return compatible(given.type, want.type, false) || mismatch(operand, want.type, "vector");
+    return (compatible(given.type, want.type, false) && !excluded(given.type)) ||
+           mismatch(operand, want.type, "vector");
   if (operand.kind != OperandKind::vector)
     return fail(operand, fmt::format("{} wants a list of {} register{} here, not {}", name(),
                                      want.count, want.count == 1 ? "" : "s", describe(operand)));
@@ -73,8 +81,7 @@ bool Checker::fragment(const Operand& operand, const Fragment& want, bool is_des
       return fail(item, name() + " wants a register here, not " + describe(item));
     if (!(is_dest ? dest(item, want.type, false, true) : source(item, want.type, false)))
       return false;
-    const Type type = type_of(item).type;
-    if (reg && ((want.bits && !is_bits(type)) || (want.type == Type::s32 && type == Type::f16x2)))
+    if (reg && excluded(type_of(item).type))
       return mismatch(item, want.type, is_dest ? "destination" : "source");
   }
   return !is_dest || writes_something(operand);
@@ -100,7 +107,7 @@ void Checker::check_matrix() {
     if (!count_is(2, 3) || !memory(op(store ? 0 : 1))) return;
     const Fragment want = fragment_of(*inst_, matrix_part(*mods_));
     if (!fragment(op(store ? 1 : 0), want, !store, false)) return;
-    if (inst_->operand_count > 2) source(op(2), Type::b32, false);
+    if (inst_->operand_count > 2) check_rule({.role = OperandRole::source, .type = Type::u32}, 2);
     return;
   }
   if (!count_is(4, 4)) return;

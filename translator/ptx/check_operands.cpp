@@ -137,7 +137,7 @@ bool Checker::source(const Operand& operand, Type type, bool wide, bool special_
       const bool narrow = old && type != Type::pred && bits(type) >= 16 &&
                           bits(type) < bits(t.type) &&
                           (bits(type) == 16 || operand.special == SpecialReg::gridid);
-      if (t.vec != 1 || !integer || (!compatible(t.type, type, false) && !narrow)) {
+      if (t.vec != 1 || !integer || (!compatible(t.type, type, wide) && !narrow)) {
         return mismatch(operand, type, "source");
       }
       return true;
@@ -205,7 +205,12 @@ bool Checker::dest_pred(const Operand& operand, bool pair_allowed) {
 
 /// d or d|p.
 bool Checker::dest_with_pred(const Operand& operand, Type type, bool sink_allowed) {
-  if (operand.kind != OperandKind::pair) return dest(operand, type, false, sink_allowed);
+  const bool pair = operand.kind == OperandKind::pair;
+  // Masks are no packed halves.
+  const Operand& first = pair ? f_.list(operand)[0] : operand;
+  if (type == Type::u32 && type_of(first).type == Type::f16x2)
+    return mismatch(first, type, "destination");
+  if (!pair) return dest(operand, type, false, sink_allowed);
   const auto items = f_.list(operand);
   return dest(items[0], type, false, sink_allowed) && dest(items[1], Type::pred, false, true);
 }
@@ -248,7 +253,9 @@ bool Checker::memory(const Operand& operand, Space space) {
     return fail(operand, "." + std::string(text(s.type)) + " '" + std::string(s.name) +
                              "' is not read or written as memory");
   }
-  const bool generic = space == Space::none && s.space != Space::param;
+  const bool generic = space == Space::none && s.space != Space::param &&
+                       s.space != Space::const_ &&
+                       (inst_->op != Opcode::prefetchu || s.space == Space::global);
   // A .param of a .func stands in local memory when its address is taken; its own space is .param.
   if (!generic && space != s.space) {
     Diagnostic& d =

@@ -45,7 +45,7 @@ void Checker::check_warp() {
       if (!dest_with_pred(op(0), type, false)) return;
       break;
     case Opcode::match:
-      if (!dest_with_pred(op(0), Type::b32, true)) return;
+      if (!dest_with_pred(op(0), Type::u32, true)) return;
       break;
     case Opcode::elect:
     case Opcode::lop3: {
@@ -55,7 +55,7 @@ void Checker::check_warp() {
         fail(op(0), name() + " writes a register and a predicate here, not " + describe(op(0)));
         return;
       }
-      if (!dest_with_pred(op(0), Type::b32, both)) return;
+      if (!dest_with_pred(op(0), inst_->op == Opcode::elect ? Type::u32 : Type::b32, both)) return;
       break;
     }
     default: break;

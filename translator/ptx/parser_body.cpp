@@ -10,35 +10,52 @@ constexpr std::uint32_t kMaxScopes = 500;
 constexpr std::size_t kMaxOperands = 255;
 
 /// Modifiers that belong to an instruction's name: whatever the order of the others, they stand
-/// before them.
-constexpr struct {
+/// before them, those of each list before those of the next.
+struct NameRow {
   Opcode op;
-  std::array<Mod, 3> mods;
-} kNames[] = {
-    {Opcode::suld, {Mod::b}},
-    {Opcode::sust, {Mod::b, Mod::p}},
-    {Opcode::sured, {Mod::b, Mod::p}},
-    {Opcode::tex, {Mod::base, Mod::level, Mod::grad}},
-    {Opcode::txq, {Mod::level}},
-    {Opcode::mul, {Mod::lo, Mod::hi, Mod::wide}},
-    {Opcode::mad, {Mod::lo, Mod::hi, Mod::wide}},
-    {Opcode::madc, {Mod::lo, Mod::hi}},
-    {Opcode::mul24, {Mod::lo, Mod::hi}},
-    {Opcode::mad24, {Mod::lo, Mod::hi}},
-    {Opcode::dp2a, {Mod::lo, Mod::hi}},
-    {Opcode::shf, {Mod::l, Mod::r}},
-    {Opcode::div, {Mod::full}},
-    {Opcode::cvt, {Mod::pack}},
-    {Opcode::cvta, {Mod::to}},
-    {Opcode::cp, {Mod::async}},
+  std::array<std::vector<Mod>, 3> lists;
+};
+const NameRow kNames[] = {
+    {Opcode::suld, {{{Mod::b}}}},
+    {Opcode::sust, {{{Mod::b, Mod::p}}}},
+    {Opcode::sured, {{{Mod::b, Mod::p}}}},
+    {Opcode::tex, {{{Mod::base, Mod::level, Mod::grad}}}},
+    {Opcode::txq, {{{Mod::level}}}},
+    {Opcode::mul, {{{Mod::lo, Mod::hi, Mod::wide}}}},
+    {Opcode::mad, {{{Mod::lo, Mod::hi, Mod::wide}}}},
+    {Opcode::madc, {{{Mod::lo, Mod::hi}}}},
+    {Opcode::mul24, {{{Mod::lo, Mod::hi}}}},
+    {Opcode::mad24, {{{Mod::lo, Mod::hi}}}},
+    {Opcode::dp2a, {{{Mod::lo, Mod::hi}}}},
+    {Opcode::shf, {{{Mod::l, Mod::r}}}},
+    {Opcode::div, {{{Mod::full}}}},
+    {Opcode::cvt, {{{Mod::pack}}}},
+    {Opcode::cvta, {{{Mod::to}}}},
+    {Opcode::cp, {{{Mod::async}, {Mod::mbarrier}, {Mod::arrive}}}},
+    {Opcode::bar, {{{Mod::cta, Mod::warp}, {Mod::red, Mod::arrive}}}},
+    {Opcode::barrier, {{{Mod::cta, Mod::cluster}, {Mod::red, Mod::arrive, Mod::wait}}}},
+    {Opcode::wmma, {{{Mod::load, Mod::store, Mod::mma}, {Mod::a, Mod::b, Mod::c, Mod::d}}}},
+    {Opcode::mbarrier,
+     {{{Mod::init, Mod::inval, Mod::complete_tx, Mod::arrive, Mod::arrive_drop, Mod::test_wait,
+        Mod::try_wait, Mod::pending_count},
+       {Mod::expect_tx, Mod::parity}}}},
 };
 
 /// The modifier that should stand at the name but does not, or none.
 Mod misplaced_in(Opcode op, const std::vector<Mod>& mods) {
-  const auto* row = std::ranges::find(kNames, op, [](const auto& each) { return each.op; });
+  const auto* row = std::ranges::find(kNames, op, [](const NameRow& each) { return each.op; });
   if (row == std::end(kNames)) return Mod::none;
-  for (std::size_t i = 1; i < mods.size(); ++i)
-    if (std::ranges::find(row->mods, mods[i]) != row->mods.end()) return mods[i];
+  const auto list_of = [&](Mod mod) {
+    return std::ranges::find_if(
+        row->lists, [&](const auto& list) { return std::ranges::find(list, mod) != list.end(); });
+  };
+  const auto* last = row->lists.begin();
+  for (std::size_t i = 0, named = 0; i < mods.size(); ++i) {
+    const auto* list = list_of(mods[i]);
+    if (list == row->lists.end()) continue;
+    if (named++ != i || list < last) return mods[i];
+    last = list + 1;
+  }
   return Mod::none;
 }
 

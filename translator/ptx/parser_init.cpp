@@ -222,7 +222,9 @@ bool Parser::init_address(Variable& v, std::uint64_t index, std::optional<std::u
     return error(name.span, "expected a variable's or a function's name, found " + shown(name));
   const std::string_view id = text(name.span);
   out.symbol = resolve(id);
-  if (out.symbol == kNoSymbol) {
+  // A variable is known behind its initialiser, or by an .extern declaration.
+  const bool itself = out.symbol == v.symbol && m_.symbol(v.symbol).span.begin == v.span.begin;
+  if (out.symbol == kNoSymbol || itself) {
     return error(name.span, "'" + std::string(id) + "' is not declared");
   }
   const Symbol& s = m_.symbol(out.symbol);
