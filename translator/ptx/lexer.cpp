@@ -38,8 +38,6 @@ unsigned digit(char c) {
 
 }  // namespace
 
-bool is_word_start(char c) { return is(c, kStart); }
-
 void Lexer::skip_blank() {
   const auto size = static_cast<std::uint32_t>(text_.size());
   while (at_ < size) {

@@ -82,6 +82,4 @@ class Lexer {
   bool has_peek_ = false;
 };
 
-bool is_word_start(char c);
-
 }  // namespace ptx2spv::ptx
