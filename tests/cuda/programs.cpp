@@ -1,5 +1,6 @@
 #include "tests/cuda/programs.hpp"
 
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,21 @@ fs::file_time_type newest(const std::vector<std::string>& sources) {
   auto time = fs::file_time_type::min();
   for (const std::string& each : sources) time = std::max(time, fs::last_write_time(each));
   return time;
+}
+
+/// Where this program is built with AddressSanitizer or ThreadSanitizer, the library of it, which
+/// has to come first in programs that are not, too.
+std::string sanitizer_library() {
+  std::string found;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        const std::string name = info->dlpi_name;
+        if (name.find("/libasan.so") != name.npos || name.find("/libtsan.so") != name.npos)
+          *static_cast<std::string*>(to) = name;
+        return 0;
+      },
+      &found);
+  return found;
 }
 
 }  // namespace
@@ -70,6 +86,8 @@ ProcessResult execute(const std::vector<std::string>& program,
   std::vector<std::string> all = environment;
   const auto is_debug = [](const std::string& each) { return each.starts_with("PTX2SPV_DEBUG="); };
   if (std::ranges::none_of(all, is_debug)) all.push_back("PTX2SPV_DEBUG=validate-ir=0");
+  if (const std::string library = sanitizer_library(); !library.empty())
+    all.push_back("LD_PRELOAD=" + library);
   return run_process(arguments, {}, all);
 }
 
@@ -78,7 +96,7 @@ ProcessResult execute(const std::vector<std::string>& program,
   return compile(
       name,
       {"/usr/bin/env", "cc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", source, "-L" + kLibraries,
-       "-l:libcuda.so.1", "-Wl,-rpath-link," + kLibraries, "-lm"},
+       "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined,-rpath-link," + kLibraries, "-lm"},
       {source, kHere + "driver/driver.h", kHere + "driver/arrays.h", kHere + "driver/opengl.h",
        kHere + "driver/opengl_images.h", kHere + "driver/opengl_runtime.h",
        kHere + "driver/pools.h", kLibraries + "/libcuda.so.1"},
