@@ -161,6 +161,42 @@ void texts(std::vector<Group>& groups) {
   for (Group* group : {&pragmas, &places, &names}) groups.push_back(std::move(*group));
 }
 
+/// By version and target: linkage, prototypes, parameters and how many bytes they have.
+void parameters(std::vector<Group>& groups) {
+  Group group{"ages of functions and parameters", {}};
+  for (const auto& [version, target] : Ages{{"1.3", "sm_13"},
+                                            {"1.4", "sm_13"},
+                                            {"1.5", "sm_13"},
+                                            {"2.0", "sm_13"},
+                                            {"2.0", "sm_20"},
+                                            {"2.2", "sm_20"},
+                                            {"3.0", "sm_20"},
+                                            {"3.1", "sm_20"},
+                                            {"4.3", "sm_30"},
+                                            {"5.0", "sm_30"},
+                                            {"8.0", "sm_90"},
+                                            {"8.1", "sm_60"},
+                                            {"8.1", "sm_70"},
+                                            {"9.0", "sm_90"}})
+    for (const std::string text :
+         {".entry e(.param .b8 a[256]) { ret; }",
+          ".entry e(.param .b8 a[253], .param .b32 b) { ret; }",
+          ".entry e(.param .b8 a[4352]) { ret; }", ".entry e(.param .b8 a[4353]) { ret; }",
+          ".entry e(.param .b8 a[4349], .param .b32 b) { ret; }",
+          ".entry e(.param .b8 a[32764]) { ret; }",
+          ".entry e(.param .b8 a[32761], .param .b32 b) { ret; }",
+          ".entry e(.param .u64 .ptr .global a) { ret; }", ".entry e(); .entry e() { ret; }",
+          ".entry e() .pragma \"nounroll\"; { ret; }", ".func f(.param .b8 a[5000]) { ret; }",
+          ".func (.param .b32 a) f() { ret; }", ".func (.reg .u32 a, .reg .u32 b) f () { ret; }",
+          ".func (.param .u32 a, .param .u32 b) f () { ret; }",
+          ".func (.reg .u32 a, .param .u32 b) f () { ret; }", ".weak .func f() { ret; }",
+          ".weak .global .u32 x;", ".weak .entry e() { ret; }", ".common .global .u32 x;"})
+      group.statements.push_back(
+          {version + " " + target + ": " + text,
+           ".version " + version + "\n.target " + target + "\n" + text + "\n"});
+  groups.push_back(std::move(group));
+}
+
 const char* const kFunctions =
     ".func f() { ret; }\n.func g();\n.func h(.param .b32 a) { ret; }\n"
     ".func (.param .b32 r) w() { ret; }\n.weak .func wk() { ret; }\n.entry en() { ret; }\n"
@@ -430,6 +466,7 @@ void accesses(std::vector<Group>& groups) {
 void add_directives(std::vector<Group>& groups) {
   heads(groups);
   directives(groups);
+  parameters(groups);
   texts(groups);
   linked(groups);
   calls(groups);

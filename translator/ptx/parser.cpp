@@ -188,8 +188,14 @@ void Parser::directive() {
   has_declaration_ = true;
   if (name == ".extern") return linked(Linkage::extern_, token.span);
   if (name == ".visible") return linked(Linkage::visible, token.span);
-  if (name == ".weak") return linked(Linkage::weak, token.span);
-  if (name == ".common") return linked(Linkage::common, token.span);
+  if (name == ".weak") {
+    feature(Feature::weak, token.span);
+    return linked(Linkage::weak, token.span);
+  }
+  if (name == ".common") {
+    feature(Feature::common, token.span);
+    return linked(Linkage::common, token.span);
+  }
   if (name == ".entry") return function(Linkage::none, true);
   if (name == ".func") return function(Linkage::none, false);
   if (name == ".global" || name == ".const" || name == ".shared" || name == ".local" ||
@@ -217,6 +223,7 @@ bool Parser::check_pragma(std::string_view pragma, Span span) {
 }
 
 bool Parser::pragma_directive(std::vector<std::string_view>& out) {
+  feature(Feature::pragma, lex_.peek().span);
   do {
     const Token value = lex_.next();
     if (value.kind == TokenKind::bad) return false;

@@ -45,6 +45,14 @@ constexpr FeatureRow kFeatures[] = {
     {Feature::alias, 63, 30, "'.alias'"},
     {Feature::section, 20, 10, "'.section'"},
     {Feature::call_prototype, 21, 20, "'.callprototype'"},
+    {Feature::weak, 31, 10, "'.weak'"},
+    {Feature::common, 50, 10, "'.common'"},
+    {Feature::pragma, 20, 10, "'.pragma'"},
+    {Feature::kernel_prototype, 30, 10, "a kernel without a body"},
+    {Feature::kernel_parameters, 14, 10, "a list of a kernel's parameters"},
+    {Feature::large_parameters, 81, 70, "a kernel with more than 4352 bytes of parameters"},
+    {Feature::pointer, 22, 10, "'.ptr'"},
+    {Feature::function_param, 20, 20, "a .param variable of a function"},
 };
 
 constexpr std::uint64_t kConstantBytes = 64 * 1024;

@@ -121,6 +121,7 @@ void Parser::function(Linkage linkage, bool entry) {
   const bool good = !lex_.peek().is('(') || parameter_list(parsed, parsed.params, entry, false);
   f_ = nullptr;
   if (!good) return recover_module();
+  if (entry) check_parameter_space(parsed, name.span);
   function_directives(parsed, false);
 
   const SymbolId id = declare_function(function_name, name.span);
@@ -131,6 +132,7 @@ void Parser::function(Linkage linkage, bool entry) {
   parsed.span = name.span;
   const bool has_body = lex_.peek().is('{');
   check_directives(parsed, name.span, has_body);
+  if (parsed.is_entry && !has_body) feature(Feature::kernel_prototype, name.span);
   const bool redeclared = existing != kNoSymbol;
   if (redeclared) redeclaration(f, parsed, has_body);
   if (has_body) {
@@ -169,6 +171,8 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
     if (spec.has_unified && entry)
       error(spec.attribute_span, ".unified is for .global variables and functions");
     if (is_opaque(spec.type) && !feature(Feature::opaque_type, spec.type_span)) return false;
+    if (spec.is_ptr) feature(Feature::pointer, spec.ptr_span);
+    if (!entry && spec.space == Space::param) feature(Feature::function_param, spec.space_span);
     if (spec.is_ptr && !entry) error(spec.ptr_span, ".ptr is for parameters of kernels");
     if (entry && spec.type == Type::samplerref && !m_.texmode_independent)
       error(spec.type_span, ".samplerref needs .target texmode_independent");
@@ -232,8 +236,28 @@ bool Parser::parameter_list(Function& f, std::vector<SymbolId>& out, bool entry,
       out.push_back(id);
     }
     if (lex_.accept(',')) continue;
+    const auto in_memory = [&](SymbolId id) { return m_.symbol(id).kind == SymbolKind::param; };
+    if (returns && out.size() > 1 && std::ranges::any_of(out, in_memory))
+      error(name.span, "several return parameters are in .reg");
     return expect(')', "after the parameters");
   }
+}
+
+/// A kernel's parameters have a list since PTX 1.4, and a largest size.
+void Parser::check_parameter_space(const Function& kernel, Span span) {
+  if (!kernel.params.empty()) feature(Feature::kernel_parameters, span);
+  constexpr std::uint64_t kFirstBytes = 256, kOldBytes = 4352, kBytes = 32764;
+  std::uint64_t end = 0;
+  for (const SymbolId id : kernel.params) {
+    const Variable& v = m_.variable(id);
+    const std::uint64_t align = std::max<std::uint64_t>(v.align, 1);
+    end = (end + align - 1) / align * align + (is_opaque(v.type) ? 8 : v.size);
+  }
+  const bool first = m_.version() < 15 && !options_.relax_versions;
+  if (const std::uint64_t most = first ? kFirstBytes : kBytes; end > most)
+    error(span, fmt::format("a kernel's parameters have {} bytes at most, not {}", most, end));
+  else if (end > kOldBytes)
+    feature(Feature::large_parameters, span);
 }
 
 bool Parser::number(std::uint32_t& out, std::string_view what) {

@@ -45,6 +45,14 @@ enum class Feature : std::uint8_t {
   alias,
   call_prototype,
   section,
+  weak,
+  common,
+  pragma,
+  kernel_prototype,
+  kernel_parameters,
+  large_parameters,
+  pointer,
+  function_param,
 };
 
 class Parser {
@@ -117,6 +125,7 @@ class Parser {
   // parser_function.cpp
   void function(Linkage linkage, bool entry);
   bool parameter_list(Function& f, std::vector<SymbolId>& out, bool entry, bool returns);
+  void check_parameter_space(const Function& kernel, Span span);
   std::string parameter_difference(const std::vector<SymbolId>& a,
                                    const std::vector<SymbolId>& b) const;
   std::string header_difference(const Function& old, const Function& now) const;
