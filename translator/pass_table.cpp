@@ -71,7 +71,8 @@ constexpr Pass kPasses[] = {
             passes::order_warp_accesses(c.lowered.module.functions[0], c.lowered.module);
         },
         "on NVIDIA's hardware, lanes make volatile accesses to shared memory together; before it "
-        "is known which warp operations there are"),
+        "is "
+        "known which warp operations there are"),
 
     {Phase::memory, "mark-fetches", Form::variables, kRequired,
      [](const PassContext& c) {
@@ -228,8 +229,8 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        passes::checked_loops(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
-     "where the device's fma lose denormals, a loop runs with its own and with checks, and exactly "
-     "only where one fails"},
+     "on devices that flush denormals, a loop runs natively with checks, and exactly only where "
+     "one fails"},
     {Phase::legalise, "checked-fma", Form::ssa, kOptional, optimizes,
      [](PassContext& c) {
        passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});

@@ -17,6 +17,13 @@ namespace {
 using namespace ir;
 using namespace test;
 
+Profile losing() {
+  Profile profile = *find_profile("nvidia");
+  profile.exactness.fused_fma32 = profile.exactness.denormals32 = true;
+  profile.exactness.fma_denormals32 = false;
+  return profile;
+}
+
 /// Eight words from memory, %10 to %17; `text`; then %50 and %51 to memory.
 std::string line(const std::string& text) {
   std::string all = "\nb0:\n  %1 = constant i64 0x100000000\n  %2 = constant i32 0x3e000000\n";

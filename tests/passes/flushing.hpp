@@ -1,4 +1,5 @@
-// A device whose fma take denormals for zeros, for tests of passes that check for them.
+// A device whose float operations take denormals for zeros, for tests of passes that check for
+// them.
 #pragma once
 
 #include <bit>
@@ -16,10 +17,9 @@ inline float flushed(float value) {
   return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
 }
 
-/// Comparisons; sums, products and fma: exact ones, with NVIDIA's NaN, or the device's own.
+/// Sums, products and fma: exact ones, with NVIDIA's NaN, or the device's own.
 inline bool float_operation(const ir::Function&, const ir::Inst& inst,
                             std::span<const ir::Bits> args, ir::Bits& result) {
-  if (inst.op == ir::Op::flt) return result = ir::Bits::of(number(args[0]) < number(args[1])), true;
   if (inst.op != ir::Op::fmul && inst.op != ir::Op::fadd && inst.op != ir::Op::ffma) return false;
   float operand[3] = {};
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -34,11 +34,6 @@ inline bool float_operation(const ir::Function&, const ir::Inst& inst,
   return true;
 }
 
-inline Profile losing() {
-  Profile profile = *find_profile("nvidia");
-  profile.exactness.fused_fma32 = profile.exactness.denormals32 = true;
-  profile.exactness.fma_denormals32 = false;
-  return profile;
-}
+inline Profile flushing() { return *find_profile("swiftshader"); }
 
 }  // namespace ptx2spv::test

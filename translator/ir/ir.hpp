@@ -61,7 +61,7 @@ struct FpAttr {
   bool ftz = false, sat = false, nan = false;
   bool contract = false;  ///< no rounding modifier: a product and its sum may become one fma
   bool checked = false;   ///< nothing denormal is in it, or nobody takes its result: a device that
-                          ///< flushes denormals does it right (passes/legalise/fma_checks.hpp)
+                          ///< flushes denormals does it right (passes/legalise/float_checks.hpp)
   bool operator==(const FpAttr&) const = default;
 };
 

@@ -155,8 +155,8 @@ struct FloatOptions {
   const Profile& profile;
   FpPolicy fp = FpPolicy::exact;
 };
-/// Loops of fused multiply-adds run with the device's own first, and once more with exact ones in
-/// threads that met a denormal: where the device's own lose them.
+/// Loops of single-precision arithmetic run with the device's own operations first, and once more
+/// with exact ones in threads that met a denormal: where the device flushes them.
 /// Needs structured SSA form, before legalise_float.
 bool checked_loops(Function& function, Module& module, const FloatOptions& options);
 /// Fused multiply-adds are the device's own where its own lose nothing but denormals, checked for

@@ -1,15 +1,20 @@
-// Loops of fused multiply-adds on devices whose own lose denormals. An innermost loop without side
-// effects that tests at its end stands twice. The first copy runs with the device's own fma and
-// with the checks of checked_fma, of a few values, each one comparison. Threads whose checks fail
-// leave it at its test, behind all checks of an iteration. They alone run the second copy, of which
-// checked_fma makes lines, from the start.
+// Loops of float arithmetic on devices that flush denormals. A loop without side effects stands
+// twice. The first copy runs with the device's own operations and with integer checks of a few
+// values, from which follows that all the others come out as they should: they are zero, or not so
+// small that a product or sum of theirs could be flushed. Threads whose checks fail leave it. They
+// alone run the second copy, with exact operations, from the start.
 //
 //     before --> first copy --> W: does a check say so? --> second copy --+
 //                                        |        ^                       |
 //                                        |        +------- (once) --------+
 //                                        +--> after
 //
-// W is a loop of one iteration or none, whose phis take the results of the copy that counts.
+// CPU drivers execute branches that no thread takes. W is a loop: where no thread enters it, they
+// execute one iteration at most.
+//
+// Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
+// second copy. Only innermost loops that test at their end stand twice: behind all checks of an
+// iteration, so that a thread whose check failed leaves before the next one.
 #include "translator/passes/legalise/checked_loops.hpp"
 
 #include <algorithm>
@@ -44,9 +49,9 @@ bool CheckedLoops::can_repeat(std::uint32_t loop) const {
       if (info(inst.op).flags & (flag::W | flag::C)) return false;
       if (inst.op == Op::load && inst.mem.is_volatile) return false;
     }
-    if (block.merge == Merge::loop && b != nest_.loops[loop].header) return false;
+    const std::uint32_t inner = nest_.innermost[b];
+    if (f_.blocks[b].merge == Merge::loop && test_of(inner) == kNoBlock) return false;
   }
-  if (test_of(loop) == kNoBlock) return false;
   const BlockId merge = nest_.loops[loop].merge;
   return std::ranges::all_of(f_.blocks[merge].preds,
                              [&](BlockId p) { return nest_.within(p, loop); });
@@ -68,20 +73,34 @@ int CheckedLoops::leaving_side(std::uint32_t loop, BlockId b) const {
 }
 
 /// The block at a loop's end whose branch may leave it; none where there is no such one.
-BlockId CheckedLoops::test_of(std::uint32_t loop) const {
+BlockId CheckedLoops::end_test_of(std::uint32_t loop) const {
   const BlockId end = f_.blocks[nest_.loops[loop].header].continue_block;
   const auto& latches = f_.blocks[end].preds;
   return latches.size() == 1 && leaving_side(loop, latches[0]) >= 0 ? latches[0] : kNoBlock;
 }
 
+/// A block on every way around the loop whose branch may leave it; none where there is no such one
+/// in the two places that are looked at.
+BlockId CheckedLoops::test_of(std::uint32_t loop) const {
+  // Behind all checks of an iteration, so that none has to be carried around the loop.
+  if (fma_alone_) return end_test_of(loop);
+  BlockId b = nest_.loops[loop].header;
+  const BlockId end = f_.blocks[b].continue_block;
+  while (f_.blocks[b].term == Term::br && f_.blocks[b].succs[0] != end &&
+         nest_.innermost[f_.blocks[b].succs[0]] == loop &&
+         nest_.within(f_.blocks[b].succs[0], loop))
+    b = f_.blocks[b].succs[0];
+  return leaving_side(loop, b) >= 0 ? b : end_test_of(loop);
+}
+
 void CheckedLoops::consider(std::uint32_t loop) {
   const BlockId header = nest_.loops[loop].header;
-  if (f_.blocks[header].merge == Merge::loop && can_repeat(loop)) {
+  if (can_repeat(loop) && f_.blocks[header].merge == Merge::loop) {
     Twin twin;
     twin.loop = loop, twin.header = header, twin.merge = nest_.loops[loop].merge;
     const auto blocks = blocks_of(loop);
     twin.blocks.assign(blocks.begin(), blocks.end());
-    if (plan(twin)) {
+    if (fma_alone_ ? plan_fma(twin) : plan(twin)) {
       twins_.push_back(std::move(twin));
       return;
     }
@@ -90,6 +109,44 @@ void CheckedLoops::consider(std::uint32_t loop) {
 }
 
 // ---- What to check ----
+
+/// Of a sum's operands, which one to check where either would do: what does not change in the loop
+/// is checked once.
+unsigned CheckedLoops::preferred(Value v) const {
+  if (f_.insts[v].op != Op::fadd) return 0;
+  const BlockId home = home_[f_.arg(v, 0)];
+  return home == kNoBlock || !inside_[home] ? 0 : 1;
+}
+
+/// Values that loops carry are what their checks say, where arithmetic takes them.
+void CheckedLoops::assume_phis(const Twin& twin) {
+  std::vector<bool> taken(f_.insts.size());
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts)
+      if (checks_.takes_part(f_.insts[v]) && !is_comparison(f_.insts[v].op))
+        for (const Value a : f_.args(v)) taken[a] = true;
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge != Merge::loop) continue;
+    for (const Value v : f_.blocks[b].insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      if (taken[v]) checks_.assume(v, kPlain);
+    }
+  }
+}
+
+/// What comes to a loop's phi from before it and around it has to be what was assumed.
+bool CheckedLoops::check_edges(const Twin& twin) {
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge != Merge::loop) continue;
+    for (const Value v : f_.blocks[b].insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      if (checks_.is_unknown(v) || checks_.is_narrow(v)) continue;  // a stronger check of its own
+      for (const Value a : f_.args(v))
+        if (!checks_.knows(a, kPlain) && !checks_.ground(a, kPlain)) return false;
+    }
+  }
+  return true;
+}
 
 /// Between a check that fails and the loop's next test a thread computes with wrong numbers. Its
 /// reads stay where the kernel reads: neither their addresses nor the branches that lead to them
@@ -114,12 +171,39 @@ bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> nativ
   if (!any) return true;
   for (const BlockId b : twin.blocks) {
     const Block& block = f_.blocks[b];
-    if (block.cond && follows_[block.cond] && b != test_of(twin.loop)) return false;
+    if (block.cond && follows_[block.cond] && b != test_of(nest_.innermost[b])) return false;
     for (const Value v : block.insts)
       if (reads(v) && follows_[f_.arg(v, 0)]) return false;
   }
   return true;
 }
+
+bool CheckedLoops::plan(Twin& twin) {
+  for (const BlockId b : twin.blocks) inside_[b] = true;
+  assume_phis(twin);
+  bool can = true;
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts) can = can && checks_.follow(v, preferred(v));
+  can = can && check_edges(twin) && reads_are_safe(twin, checks_.native());
+  unsigned saved = 0, spent = 0;
+  for (const Value v : checks_.native()) saved += saved_by(f_.insts[v].op);
+  for (const Value v : checks_.checks()) {
+    twin.checked[checks_.is_narrow(v)].push_back(v);
+    if (home_[v] != kNoBlock && inside_[home_[v]]) spent += kCheck;
+  }
+  const bool pays = can && saved > 2 * spent + 30;
+  if (pays)
+    for (const Value v : checks_.native()) f_.insts[v].fp.checked = true;
+  // Loops that are looked at next start anew.
+  for (const BlockId b : twin.blocks) {
+    inside_[b] = false;
+    for (const Value v : f_.blocks[b].insts) follows_[v] = false;
+  }
+  checks_.forget();
+  return pays;
+}
+
+// ---- What to check where fma alone lose denormals ----
 
 /// What fma take as factors, and what sums and signs make those of; and what numbers take at all.
 void CheckedLoops::find_uses(const Twin& twin) {
@@ -133,20 +217,20 @@ void CheckedLoops::find_uses(const Twin& twin) {
         if (inst.fp.kind == NumKind::f32) taken_[a] = true;
         if (as_factor) factor_[a] = true;
       }
-      if (checks_.rests_on_checks(*v)) factor_[f_.arg(*v, 0)] = factor_[f_.arg(*v, 1)] = true;
+      if (fma_.rests_on_checks(*v)) factor_[f_.arg(*v, 0)] = factor_[f_.arg(*v, 1)] = true;
     }
   }
 }
 
 /// What comes to the loop's phis has their grids, or is checked to.
-std::vector<FmaChecks::Check> CheckedLoops::assume_phis(const Twin& twin) {
+std::vector<FmaChecks::Check> CheckedLoops::assume_fma_phis(const Twin& twin) {
   find_uses(twin);
   std::vector<FmaChecks::Check> phis;
   for (const Value v : f_.blocks[twin.header].insts) {
     if (f_.insts[v].op != Op::phi) break;
     if (f_.insts[v].type != Type::i32 || (!taken_[v] && !factor_[v])) continue;
     phis.push_back({v, factor_[v] ? FmaChecks::kFactor : FmaChecks::kSum});
-    checks_.assume(v, phis.back().grid);
+    fma_.assume(v, phis.back().grid);
   }
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts)
@@ -158,53 +242,56 @@ std::vector<FmaChecks::Check> CheckedLoops::assume_phis(const Twin& twin) {
 bool CheckedLoops::checks_come_before_test(const Twin& twin) const {
   const BlockId test = test_of(twin.loop);
   const auto place = [&](BlockId b) { return std::ranges::find(twin.blocks, b); };
-  return std::ranges::all_of(twin.checks, [&](const FmaChecks::Check& check) {
+  return std::ranges::all_of(twin.fma_checks, [&](const FmaChecks::Check& check) {
     const BlockId home = home_[check.value];
     return home == kNoBlock || !inside_[home] || place(home) <= place(test);
   });
 }
 
-bool CheckedLoops::plan(Twin& twin) {
-  const std::vector<FmaChecks::Check> phis = assume_phis(twin);
+bool CheckedLoops::plan_fma(Twin& twin) {
+  for (const BlockId b : twin.blocks)
+    if (b != twin.header && f_.blocks[b].merge == Merge::loop) return false;
+  if (test_of(twin.loop) == kNoBlock) return false;
+  const std::vector<FmaChecks::Check> phis = assume_fma_phis(twin);
   std::vector<Value> native;
   bool can = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) {
       if (b == twin.header && f_.insts[v].op == Op::phi) continue;
-      if (checks_.rests_on_checks(v)) {
+      if (fma_.rests_on_checks(v)) {
         native.push_back(v);
-        can = can && checks_.check_operands(v);
+        can = can && fma_.check_operands(v);
       }
-      checks_.follow(v);
+      fma_.follow(v);
     }
   for (const FmaChecks::Check& phi : phis)
     for (const Value a : f_.args(phi.value)) {
-      if (checks_.has_grid(a, phi.grid)) continue;
+      if (fma_.has_grid(a, phi.grid)) continue;
       can = can && f_.insts[a].op != Op::constant;
-      checks_.require(a, phi.grid);
+      fma_.require(a, phi.grid);
     }
-  twin.checks.assign(checks_.checks().begin(), checks_.checks().end());
+  twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
   for (const BlockId b : twin.blocks) inside_[b] = true;
-  can = can && !native.empty() && twin.checks.size() <= kMostChecks &&
+  can = can && !native.empty() && twin.fma_checks.size() <= kMostChecks &&
         checks_come_before_test(twin) && reads_are_safe(twin, native);
   for (const BlockId b : twin.blocks) inside_[b] = false;
   if (can)
     for (const Value v : native) f_.insts[v].fp.checked = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) follows_[v] = false;
-  checks_.forget();
+  fma_.forget();
   return can;
 }
 
 bool CheckedLoops::run() {
   if (nest_.loops.empty()) return false;
   for (const BlockId b : f_.order)
-    for (const Value v : f_.blocks[b].insts) checks_.know(v);
+    for (const Value v : f_.blocks[b].insts) fma_.know(v);
   home_.assign(f_.insts.size(), kNoBlock);
   for (BlockId b = 0; b < f_.blocks.size(); ++b)
     for (const Value v : f_.blocks[b].insts) home_[v] = b;
   inside_.assign(f_.blocks.size(), false);
-  check_.assign(f_.insts.size(), 0);
+  level_.assign(f_.insts.size(), 0);
   follows_.assign(f_.insts.size(), false);
   factor_.assign(f_.insts.size(), false);
   taken_.assign(f_.insts.size(), false);
@@ -219,7 +306,7 @@ bool CheckedLoops::run() {
   if (twins_.empty()) return false;
   find_live_out();
   bad_ = static_cast<std::uint32_t>(f_.vars.size());
-  f_.vars.push_back({Type::i1, "check", false});
+  f_.vars.push_back({fma_alone_ ? Type::i1 : Type::i32, "check", false});
   for (at_ = 0; at_ < twins_.size(); ++at_) {
     Twin& twin = twins_[at_];
     enter(twin);
@@ -252,8 +339,10 @@ bool CheckedLoops::run() {
 
 bool checked_loops(Function& function, Module& module, const FloatOptions& options) {
   const Exactness& device = options.profile.exactness;
-  const bool loses = device.denormals32 && device.fused_fma32 && !device.fma_denormals32;
-  return options.fp == FpPolicy::exact && loses && checked::CheckedLoops(function, module).run();
+  const bool flushes = device.flushes_denormals32 && !device.denormals32;
+  const bool fma_flush = device.denormals32 && device.fused_fma32 && !device.fma_denormals32;
+  if (options.fp != FpPolicy::exact || (!flushes && !fma_flush)) return false;
+  return checked::CheckedLoops(function, module, options.profile).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -5,21 +5,22 @@
 #include <vector>
 
 #include "translator/ir/loops.hpp"
+#include "translator/passes/legalise/float_checks.hpp"
 #include "translator/passes/legalise/fma_checks.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv::passes::checked {
 
-inline constexpr std::uint32_t kNone = 0xffffffffu;
-
 class CheckedLoops {
  public:
-  CheckedLoops(Function& function, Module& module)
+  CheckedLoops(Function& function, Module& module, const Profile& profile)
       : f_(function),
         module_(module),
         b_(function),
         nest_(function, function.order),
-        checks_(function) {}
+        fma_alone_(profile.exactness.denormals32),
+        checks_(function, profile),
+        fma_(function) {}
   bool run();
 
  private:
@@ -28,13 +29,14 @@ class CheckedLoops {
     std::uint32_t loop = 0;
     BlockId header = 0, merge = 0;
     std::vector<BlockId> blocks;
-    std::vector<Value> live_out;  ///< used behind the loop, beside the phis of its merge block
-    std::vector<FmaChecks::Check> checks;  ///< of values in it or before it
-    Value entry_fails = 0;                 ///< whether one of before it fails
-    std::vector<Value> least;              ///< by number of a check: what its value is at least
-    std::vector<BlockId> before;           ///< new blocks before the header
-    std::vector<BlockId> behind;           ///< and behind the merge
-    BlockId entry = kNoBlock;              ///< before it
+    std::vector<Value> live_out;    ///< used behind the loop, beside the phis of its merge block
+    std::vector<Value> checked[2];  ///< plain, narrow: values to check, in it or before it
+    std::vector<FmaChecks::Check> fma_checks;  ///< the same where fma alone lose denormals
+    Value entry_fails = 0;                     ///< of these, whether one of before it fails
+    std::vector<Value> least;                  ///< by number of a check: what its value is at least
+    std::vector<BlockId> before;               ///< new blocks before the header
+    std::vector<BlockId> behind;               ///< and behind the merge
+    BlockId entry = kNoBlock;                  ///< before it
   };
 
   std::span<const BlockId> blocks_of(std::uint32_t loop) const {
@@ -47,22 +49,29 @@ class CheckedLoops {
   }
   bool can_repeat(std::uint32_t loop) const;
   int leaving_side(std::uint32_t loop, BlockId b) const;
+  BlockId end_test_of(std::uint32_t loop) const;
   BlockId test_of(std::uint32_t loop) const;
   void consider(std::uint32_t loop);
 
   // What to check
   bool plan(Twin& twin);
+  bool plan_fma(Twin& twin);
   void find_uses(const Twin& twin);
   bool checks_come_before_test(const Twin& twin) const;
-  std::vector<FmaChecks::Check> assume_phis(const Twin& twin);
+  std::vector<FmaChecks::Check> assume_fma_phis(const Twin& twin);
+  unsigned preferred(Value v) const;
+  void assume_phis(const Twin& twin);
+  bool check_edges(const Twin& twin);
   bool reads_are_safe(const Twin& twin, std::span<const Value> native);
 
   // Both copies
   void find_live_out();
   void enter(Twin& twin);
   void copy(Twin& twin);
+  Value check(Value v, const Bounds& bounds);
   void set_checks(const Twin& twin, bool on);
   void check_copy(const Twin& twin, Value v);
+  Value failed();
   void leave_on_failure(const Twin& twin);
   void join(Twin& twin);
   void rename_behind();
@@ -87,12 +96,15 @@ class CheckedLoops {
   // Of the loop in work
   std::uint32_t at_ = kNone;  ///< its place in twins_ once it is there
   std::vector<bool> inside_;  ///< by block
-  FmaChecks checks_;
+  /// Whether fma alone lose denormals: sums and products keep them, and a check is one comparison.
+  const bool fma_alone_;
+  FloatChecks checks_;
+  FmaChecks fma_;
   std::vector<std::uint8_t>
-      check_;  ///< by value of the loop in work: its check's number, from 1 on
+      level_;  ///< by value of the loop that is copied: as twin.checked has it
   std::vector<bool> factor_, taken_;  ///< by value of the loop: by fma, as numbers
   std::vector<bool> follows_;         ///< by value of the loop: from numbers that may be wrong
-  std::uint32_t bad_ = 0;             ///< variable: whether a check has failed
+  std::uint32_t bad_ = 0;             ///< variable: below zero once a check has failed
   std::vector<Value> copy_of_;
   std::vector<BlockId> block_of_;
   std::vector<Value> behind_;  ///< by value of a loop: what stands for it behind the loop

@@ -56,25 +56,50 @@ void CheckedLoops::enter(Twin& twin) {
   f_.blocks[twin.header].preds = std::move(preds);
   for (const BlockId p : from) std::ranges::replace(f_.blocks[p].succs, twin.header, entry);
   b_.at(entry);
-  b_.set(bad_, b_.i1(false));
-  twin.entry_fails = b_.i1(false);
-  for (const auto& [v, grid] : twin.checks)
-    if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
-      twin.entry_fails = b_.op2(Op::or_, twin.entry_fails, is_less(b_, v, least(b_, grid)));
-  // Such threads fail in the loop too, and leave it.
-  for (const auto& [v, grid] : twin.checks)
-    twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, grid)));
+  if (fma_alone_) {
+    b_.set(bad_, b_.i1(false));
+    twin.entry_fails = b_.i1(false);
+    for (const auto& [v, grid] : twin.fma_checks)
+      if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
+        twin.entry_fails = b_.op2(Op::or_, twin.entry_fails, is_less(b_, v, least(b_, grid)));
+    // Such threads fail in the loop too, and leave it.
+    for (const auto& [v, grid] : twin.fma_checks)
+      twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, grid)));
+    return;
+  }
+  b_.set(bad_, b_.i32(0));
+  for (const bool narrow : {false, true})
+    for (const Value v : twin.checked[narrow])
+      if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
+        b_.set(bad_, check(v, narrow ? kNarrow : kPlain));
 }
 
+/// What `bad_` becomes: below zero where the value is neither zero nor within the bounds.
+Value CheckedLoops::check(Value v, const Bounds& bounds) {
+  const Value fails = failure(b_, v, bounds);
+  return b_.op2(Op::or_, b_.get(bad_), fails);
+}
+
+/// level_ by value: 1 plain, 2 narrow; where fma alone lose denormals, the check's number from 1
+/// on.
 void CheckedLoops::set_checks(const Twin& twin, bool on) {
+  for (const bool narrow : {false, true})
+    for (const Value v : twin.checked[narrow]) level_[v] = !on ? 0 : narrow ? 2 : 1;
   std::uint8_t number = 0;
-  for (const auto& check : twin.checks) check_[check.value] = on ? ++number : 0;
+  for (const auto& check : twin.fma_checks) level_[check.value] = on ? ++number : 0;
 }
 
 /// Checks the copy of a value.
 void CheckedLoops::check_copy(const Twin& twin, Value v) {
-  const Value one = is_less(b_, copy_of_[v], twin.least[check_[v] - 1u]);
+  const Value made = copy_of_[v];
+  if (!fma_alone_) return b_.set(bad_, check(made, level_[v] == 2 ? kNarrow : kPlain));
+  const Value one = is_less(b_, made, twin.least[level_[v] - 1u]);
   b_.set(bad_, b_.op2(Op::or_, b_.get(bad_), one));
+}
+
+Value CheckedLoops::failed() {
+  const Value bad = b_.get(bad_);
+  return fma_alone_ ? bad : b_.cmp(Op::slt, bad, b_.i32(0));
 }
 
 void CheckedLoops::copy(Twin& twin) {
@@ -94,7 +119,8 @@ void CheckedLoops::copy(Twin& twin) {
     bool at_phis = true;
     const auto end_phis = [&] {
       // Who comes around the loop has failed none.
-      if (std::exchange(at_phis, false) && b == twin.header) b_.set(bad_, b_.i1(false));
+      if (std::exchange(at_phis, false) && fma_alone_ && b == twin.header)
+        b_.set(bad_, b_.i1(false));
       for (const Value phi_value : std::exchange(late, {})) check_copy(twin, phi_value);
     };
     const std::vector<Value> insts = f_.blocks[b].insts;
@@ -111,7 +137,7 @@ void CheckedLoops::copy(Twin& twin) {
       same.builtin = inst.builtin;
       copy_of_[v] = made;
       f_.insts[v].fp.checked = false;  // of the second copy
-      if (!check_[v]) continue;
+      if (!level_[v]) continue;
       if (inst.op == Op::phi)
         late.push_back(v);
       else
@@ -141,14 +167,21 @@ void CheckedLoops::copy(Twin& twin) {
   }
 }
 
-// A thread whose check failed computes with what it should not: its loop has to end.
+// A thread whose check failed computes with what it should not: its loops have to end.
 void CheckedLoops::leave_on_failure(const Twin& twin) {
-  const BlockId original = test_of(twin.loop), test = block_of_[original];
-  b_.at(test);
-  const Value fails = b_.get(bad_), cond = f_.blocks[test].cond;
-  f_.blocks[test].cond = leaving_side(twin.loop, original) == 0
-                             ? b_.op2(Op::or_, cond, fails)
-                             : b_.op2(Op::and_, cond, b_.inst(Op::not_, Type::i1, {fails}));
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge != Merge::loop) continue;
+    const std::uint32_t loop = nest_.innermost[b];
+    const BlockId original = test_of(loop), test = block_of_[original];
+    b_.at(test);
+    const Value fails = failed();
+    const bool leaves_if = leaving_side(loop, original) == 0;
+    const Value stays = leaves_if ? 0 : b_.inst(Op::not_, Type::i1, {fails});
+    const Value cond = f_.blocks[test].cond;
+    const Value now = leaves_if ? b_.inst(Op::or_, Type::i1, {cond, fails})
+                                : b_.inst(Op::and_, Type::i1, {cond, stays});
+    f_.blocks[test].cond = now;
+  }
 }
 
 void CheckedLoops::join(Twin& twin) {
@@ -176,7 +209,7 @@ void CheckedLoops::join(Twin& twin) {
     firsts.push_back(phi(done, f_.insts[v].type, args));
   }
   b_.at(done);
-  const Value fails = b_.op2(Op::or_, b_.get(bad_), twin.entry_fails);
+  const Value fails = fma_alone_ ? b_.op2(Op::or_, failed(), twin.entry_fails) : failed();
   const Value no = b_.i1(false);
   b_.br(again);
 

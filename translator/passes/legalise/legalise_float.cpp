@@ -117,9 +117,10 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
       compares && (is_normal_constant(kind, args[0]) || is_normal_constant(kind, args[1]));
   const bool fuses = inst.op == Op::ffma && kind == NumKind::f32 && nearest &&
                      !p_.exactness.fused_fma32 && !native_exact(inst.op, kind, inst.fp.ftz, false);
-  if (fuses && (known.bounded || (by_doubles() && !inst.fp.ftz))) {
-    result = by_doubles() ? fma_by_doubles(args, known.bounded)
-                          : call("f32_fma_rn_bounded", Type::i32, args);
+  const bool bounded = known.bounded || inst.fp.checked;
+  if (fuses && (bounded || (by_doubles() && !inst.fp.ftz))) {
+    result =
+        by_doubles() ? fma_by_doubles(args, bounded) : call("f32_fma_rn_bounded", Type::i32, args);
     return inst.fp.sat ? saturate(kind, result) : result;
   }
   const bool use_native =
