@@ -476,6 +476,7 @@ TEST_P(Compiled, LaunchesShareThreads) {
 #endif
 }
 
+#if !defined(__SANITIZE_THREAD__)
 /// 0 where a signal to the process waits for this thread, which blocks it, and no thread of
 /// launches takes it.
 int signal_left_to_program(const InterpretedKernel& kernel) {
@@ -492,7 +493,6 @@ int signal_left_to_program(const InterpretedKernel& kernel) {
   return sigpending(&signals) == 0 && sigismember(&signals, SIGUSR1) == 1 ? 0 : 1;
 }
 
-#if !defined(__SANITIZE_THREAD__)
 // In a child, which has no threads but this one and those that its launch begins.
 TEST(Workers, ThreadsLeaveSignalsToTheProgram) {
   const auto kernel = kernel_of("add.u32 %r10, %r10, %r11;");
