@@ -191,20 +191,22 @@ Answer second_nan64(Asker& asker) {
   if (without_doubles(asker, answer)) return answer;
   if (!asker.profile().exactness.exact_float64) return {0, "its float64 is not IEEE"};
   Profile profile = asker.profile();
-  profile.exactness.second_nan64 = true;
+  profile.exactness.second_nan64 = profile.exactness.fused_fma64 = true;
   static const std::string body = std::string(kLoad64) +
+                                  "mov.b64 %g3, {%r5, %r6};\n"
                                   "add.rn.f64 %g4, %g1, %g2;\nmul.rn.f64 %g5, %g1, %g2;\n"
-                                  "st.global.f64 [%d1], %g4;\nst.global.f64 [%d1+8], %g5;\n";
+                                  "st.global.f64 [%d1], %g4;\nst.global.f64 [%d1+8], %g5;\n"
+                                  "fma.rn.f64 %g4, %g1, %g2, %g3;\nst.global.f64 [%d1+16], %g4;\n";
   constexpr std::uint64_t kNans[] = {0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000003,
                                      0xfffc000000000000, 0x7ff4000087654321, 0xfff8000000000000,
-                                     0x7fffffffffffffff, 0xfff0000000000010};
+                                     0x7fffffffffffffff, 0xfff0000000000010, 0x3ff0000000000000};
   Words in;
   for (const std::uint64_t a : kNans)
     for (const std::uint64_t b : kNans)
-      for (const std::uint64_t each : {a, b})
+      for (const std::uint64_t each : {a, b, a ^ 0x10})
         in.insert(in.end(),
                   {static_cast<std::uint32_t>(each), static_cast<std::uint32_t>(each >> 32)});
-  return right(asker, profile, {body, 4, 4}, 1, in);
+  return right(asker, profile, {body, 6, 6}, 1, in);
 }
 
 Answer exact_div64(Asker& asker) {
@@ -328,7 +330,8 @@ std::span<const Question> float_questions() {
       {"exact_convert32", "do integers become float32 by round to nearest even?", exact_convert32},
       {"canonical_nan32", "does float32 arithmetic give 0x7fffffff for every NaN?",
        canonical_nan32},
-      {"second_nan64", "of two NaN, do float64 sums and products keep the second?", second_nan64},
+      {"second_nan64", "of two NaN, do float64 sums, products and fma keep NVIDIA's?",
+       second_nan64},
       {"native_approx", "are Exp2, Log2, Sin, Cos, InverseSqrt and Sqrt NVIDIA's to the bit?",
        native_approx},
   };

@@ -223,7 +223,8 @@ Value FunctionLowering::Matrix::product(const Factor& a, const std::vector<Value
                                         const Factor& c, const std::vector<Value>& y, Value sum) {
   if (floating()) return float_product(x, y, sum);
   if (wide(a.element)) {
-    const ir::FpAttr how{.kind = NumKind::f64, .round = round_of(mods_.rounding, ir::Round::rn)};
+    const ir::FpAttr how{
+        .kind = NumKind::f64, .round = round_of(mods_.rounding, ir::Round::rn), .nan = true};
     for (std::size_t i = 0; i < x.size(); ++i)
       sum = b_.fp(Op::ffma, Type::i64, {x[i], y[i], sum}, how);
     return sum;

@@ -72,7 +72,11 @@ LLVMValueRef Emitter::floating(Value v, const ir::Inst& inst, Type from, const L
   const auto shaped = [&](LLVMTypeRef element) { return one ? element : b_.vector(element); };
   LLVMTypeRef t = shaped(wide ? b_.f64 : b_.f32);
   const auto x = [&](unsigned i) { return b_.cast(op_bitcast, in[i], t); };
-  const auto binary = [&](Opcode o) { return settle(v, b_.op(o, x(0), x(1)), wide, in, 2); };
+  const LLVMValueRef swapped[] = {in[1], in[0]};
+  const auto binary = [&](Opcode o) {
+    const bool second = o == op_fadd || o == op_fmul;
+    return settle(v, b_.op(o, x(0), x(1)), wide, second ? swapped : in, 2);
+  };
   const bool wide_result = inst.type == Type::i64;
   LLVMTypeRef real = shaped(wide_result ? b_.f64 : b_.f32);
   LLVMTypeRef whole = shaped(wide_result ? b_.i64 : b_.i32);

@@ -34,8 +34,8 @@ Float<T> number(T bits) {
 u32 bits(float value) { return value != value ? 0x7fffffffu : std::bit_cast<u32>(value); }
 u64 bits(double value) { return std::bit_cast<u64>(value); }
 
-/// The bits of a result; of a NaN, the first NaN operand, quiet, or the one of an invalid operation
-/// (docs/reference/arithmetic.md).
+/// The bits of a result; of a NaN, the first NaN of the operands given, quiet, or the one of an
+/// invalid operation (docs/reference/arithmetic.md).
 template <typename... Operands>
 u32 settled(float result, Operands...) {
   return bits(result);
@@ -56,7 +56,7 @@ u64 settled(double result, Operands... operands) {
 
 template <typename T>
 struct FAdd {
-  T operator()(T a, T b) const { return settled(number(a) + number(b), a, b); }
+  T operator()(T a, T b) const { return settled(number(a) + number(b), b, a); }
 };
 template <typename T>
 struct FSub {
@@ -64,7 +64,7 @@ struct FSub {
 };
 template <typename T>
 struct FMul {
-  T operator()(T a, T b) const { return settled(number(a) * number(b), a, b); }
+  T operator()(T a, T b) const { return settled(number(a) * number(b), b, a); }
 };
 template <typename T>
 struct FDiv {

@@ -48,6 +48,23 @@ Value FloatLegaliser::only_nan(NumKind kind, Value a) {
   return b_.select(is_nan(kind, a), constant(kind, format_of(kind).nan), a);
 }
 
+/// Of several NaN the hardware's f64 sum and product keep the second, and an fma that of the second
+/// factor, then the addend's. Processors keep the first. NVIDIA's driver swaps the factors of an
+/// fma where ptxas does, but matrix instructions have an order.
+Value FloatLegaliser::choose_nan(const Inst& inst, const std::vector<Value>& args, Value result) {
+  const bool fma = inst.op == Op::ffma;
+  if (p_.exactness.second_nan64 || (!fma && inst.op != Op::fadd && inst.op != Op::fmul) ||
+      (fma && p_.exactness.canonical_nan32 && !inst.fp.nan))
+    return result;
+  const auto prefer = [&](Value a) {
+    const Value quiet = b_.op2(Op::or_, a, b_.i64(kQuiet64));
+    result = b_.select(is_nan(NumKind::f64, a), quiet, result);
+  };
+  if (fma) prefer(args[2]);
+  prefer(args[1]);
+  return result;
+}
+
 FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<Value>& args) const {
   Known k;
   if (inst.fp.kind != NumKind::f32 || inst.type != Type::i32) return k;
@@ -145,10 +162,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
   } else if (use_native) {
     result = native(row, kind, args, inst.type);
     if (!compares && !known.result.finite()) result = canonical(kind, result);
-    // Of two NaN the hardware's f64 sum and product keep the second; processors keep the first.
-    if ((inst.op == Op::fadd || inst.op == Op::fmul) && kind == NumKind::f64 &&
-        !p_.exactness.second_nan64)
-      result = b_.select(is_nan(kind, args[1]), b_.op2(Op::or_, args[1], b_.i64(kQuiet64)), result);
+    if (kind == NumKind::f64) result = choose_nan(inst, args, result);
   } else {
     if (inst.op == Op::fadd && kind == NumKind::f64) std::swap(args[0], args[1]);
     result = call(routine(row, inst.fp), inst.type, args);

@@ -126,6 +126,7 @@ class FloatLegaliser {
   // whose fma is fused in single precision is NVIDIA's, which does so by itself.
   Value canonical(NumKind kind, Value a);
   Value only_nan(NumKind kind, Value a);
+  Value choose_nan(const Inst& inst, const std::vector<Value>& args, Value result);
   Known know(const Inst& inst, const std::vector<Value>& args) const;
   Value arithmetic(const Inst& inst, std::vector<Value> args);
   Value arithmetic(const Inst& inst, std::vector<Value> args, const Known& known);
