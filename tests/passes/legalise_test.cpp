@@ -1,4 +1,5 @@
 // What a device lacks, spelled out in what it has.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -7,6 +8,7 @@
 #include "translator/passes/analysis/float_ranges.hpp"
 #include "translator/passes/legalise/legalise_atomics.hpp"
 #include "translator/passes/passes.hpp"
+#include "translator/passes/subgroups.hpp"
 
 namespace ptx2spv {
 namespace {
@@ -162,6 +164,60 @@ b0:
   for (const std::uint32_t expected : {1u, 2u, 0u}) {
     EXPECT_EQ(p.run(memory).error, "");
     EXPECT_EQ(word(memory, Space::global, 0), expected);
+  }
+}
+
+// Between the read and the swap threads wait, so that others come first.
+TEST(LegaliseAtomics, lanes_that_want_the_same_word_take_turns) {
+  constexpr std::uint32_t kThreads = 64;
+  for (const unsigned words : {1u, 4u, 32u}) {
+    Parsed p(R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 )" +
+                 std::to_string(words - 1) +
+                 R"(
+  %3 = and_ i32 %1 %2
+  %4 = constant i32 0x2
+  %5 = shl i32 %3 %4
+  %6 = constant i32 0xffffffff
+  %7 = atomic i32 mem=shared,4,inc %5 %6
+  %8 = shl i32 %1 %4
+  store mem=slot,4 %8 %7
+  exit
+)",
+             Form::variables);
+    passes::legalise_atomics(p.f, *find_profile("nvidia"));
+    p.expect_valid();
+    Builder b(p.f);
+    for (BlockId each = 0; each < p.f.blocks.size(); ++each) {
+      const auto is_swap = [&](Value v) { return p.f.insts[v].op == Op::atomic_cas; };
+      auto& insts = p.f.blocks[each].insts;
+      const auto swap = std::ranges::find_if(insts, is_swap) - insts.begin();
+      if (swap == std::ssize(insts)) continue;
+      b.at(each);
+      b.inst(Op::subgroup_ballot, Type::i32, {b.i1(true)}, passes::kLanesApart);
+      std::rotate(insts.begin() + swap, insts.end() - 2, insts.end());
+    }
+    Memory memory;
+    memory.of(Space::slot).resize(4 * kThreads);
+    memory.of(Space::shared).resize(4 * words);
+    RunOptions options;
+    options.threads[0] = kThreads;
+    const Outcome outcome = p.run(memory, options);
+    EXPECT_EQ(outcome.error, "");
+    EXPECT_FALSE(outcome.stalled || outcome.out_of_steps);
+    std::vector<std::vector<bool>> seen(words, std::vector<bool>(kThreads / words));
+    for (unsigned t = 0; t < kThreads; ++t) {
+      const std::uint32_t old = word(memory, Space::slot, 4 * t);
+      ASSERT_LT(old, kThreads / words) << t;
+      EXPECT_FALSE(seen[t % words][old]) << t;
+      seen[t % words][old] = true;
+    }
+    const auto swaps = [](const Event& each) { return each.op == Op::atomic_cas; };
+    const auto tried = std::ranges::count_if(outcome.trace, swaps);
+    EXPECT_LT(tried, 6 * kThreads) << words;
+    EXPECT_GT(tried, words == 1 ? kThreads : 0u) << words;
   }
 }
 

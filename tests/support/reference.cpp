@@ -6,6 +6,7 @@
 
 #include "translator/ir/evaluate.hpp"
 #include "translator/ir/names.hpp"
+#include "translator/passes/subgroups.hpp"
 
 namespace ptx2spv::ir {
 
@@ -86,7 +87,9 @@ class Machine {
     std::vector<std::pair<std::uint32_t, Bits>> ready;
     std::uint32_t done = 0;
     for (const Thread& t : threads_) done += t.state == Thread::State::done;
-    bool open[16] = {};
+    random_ = random_ * 1664525u + 1013904223u;
+    const std::uint32_t part = force || random_ >> 30 ? ~0u : random_ << 3 | 7;
+    bool open[16] = {}, apart = false;
     if (!force) {
       for (unsigned id = 0; id < 16; ++id) {
         const Barrier& b = barriers_[id];
@@ -111,11 +114,18 @@ class Machine {
         if (kind == BarKind::red_and) result = b.sum == b.arrived;
         if (kind == BarKind::red_or) result = b.sum != 0;
         ready.push_back({i, Bits::of(result)});
+      } else if (is_apart(inst)) {
+        // Of those that are there a part may come by together.
+        std::uint32_t present = 0;
+        present_lanes(i, present);
+        present &= inst.op == Op::subgroup_ballot ? part : ~0u;
+        apart = true;
+        if (present >> (i & 31) & 1) ready.push_back({i, warp_result(i, present)});
       } else if (std::uint32_t present = 0; present_lanes(i, present) || force) {
         ready.push_back({i, warp_result(i, present)});
       }
     }
-    bool any = !ready.empty();
+    bool any = apart || !ready.empty();
     for (unsigned id = 0; id < 16; ++id) {
       any = any || open[id];
       if (open[id]) barriers_[id] = Barrier{};
@@ -125,6 +135,11 @@ class Machine {
       threads_[i].state = Thread::State::running;
     }
     return any;
+  }
+
+  static bool is_apart(const Inst& inst) {
+    return (inst.op == Op::subgroup_ballot || inst.op == Op::subgroup_shuffle) &&
+           inst.imm == passes::kLanesApart;
   }
 
   std::uint32_t members(const Thread& t) const {
@@ -464,7 +479,7 @@ class Machine {
   Barrier barriers_[16];
   std::vector<Thread> threads_;
   std::vector<Bits> scratch_;
-  std::uint32_t current_ = 0;
+  std::uint32_t current_ = 0, random_ = 1;
   std::uint64_t steps_ = 0;
   std::uint64_t ticks_ = 0;  ///< of the clocks: one a reading
   Outcome out_;

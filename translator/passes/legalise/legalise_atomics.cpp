@@ -2,6 +2,7 @@
 
 #include "ptx2spv/abi.hpp"
 #include "translator/passes/rewrite.hpp"
+#include "translator/passes/subgroups.hpp"
 
 namespace ptx2spv::passes {
 
@@ -387,10 +388,45 @@ class Legaliser {
     }
   }
 
+  /// A loop of attempts in which the lanes of a warp that want the same word take turns: hardware
+  /// goes through the lanes of a compare-and-swap one by one, and all but one are in vain. Who is
+  /// next follows from the lanes that are there; that it is somebody is all that the loop needs.
+  template <typename Next>
+  void take_turns(Value word_address, const MemAttr& mem, Next&& next, std::uint32_t v_old) {
+    const std::uint32_t v_tries = variable(Type::i1, "cas.tries");
+    b_.set(v_tries, b_.i1(true));
+    const BlockId round = b_.new_block(), turn = b_.new_block(), wait = b_.new_block(),
+                  after = b_.new_block();
+    b_.br(round);
+    b_.at(round);
+    b_.cond_br(b_.get(v_tries), turn, wait);
+    b_.at(turn);
+    const Value old = read32(word_address, mem);
+    const Value seen = b_.inst(Op::atomic_cas, Type::i32, {word_address, old, next(old)});
+    b_.last(seen).mem = word(mem);
+    b_.set(v_old, seen);
+    b_.cond_br(b_.cmp(Op::eq, seen, old), after, wait);
+    b_.at(wait);
+    const Value lane = b_.builtin(Builtin::subgroup_lane);
+    const Value here = b_.inst(Op::subgroup_ballot, Type::i32, {b_.i1(true)}, kLanesApart);
+    const Value first = lowest_lane(b_, here);
+    const Value low = f_.insts[word_address].type == Type::i64
+                          ? b_.inst(Op::trunc, Type::i32, {word_address})
+                          : word_address;
+    const Value its = b_.inst(Op::subgroup_shuffle, Type::i32, {low, first}, kLanesApart);
+    b_.set(v_tries, b_.op2(Op::or_, b_.cmp(Op::eq, lane, first), b_.cmp(Op::ne, low, its)));
+    b_.br(round);
+    b_.at(after);
+  }
+
   /// Compare-and-swap until nobody came between. For 2-byte types `place` shifts within the word.
   template <typename Next>
   void cas_word(Value value, Value word_address, const MemAttr& mem, Next&& next, Value shift) {
     const std::uint32_t v_old = variable(Type::i32, "cas.old");
+    if (profile_.features.subgroup_ops && profile_.exactness.native_warps) {
+      take_turns(word_address, mem, next, v_old);
+      return replace_by_old(value, v_old, shift);
+    }
     const std::uint32_t v_done = variable(Type::i1, "cas.done");
     b_.set(v_old, read32(word_address, mem));
     b_.set(v_done, b_.i1(false));
@@ -406,6 +442,10 @@ class Legaliser {
     b_.set(v_old, seen);
     b_.br(header);
     b_.at(after);
+    replace_by_old(value, v_old, shift);
+  }
+
+  void replace_by_old(Value value, std::uint32_t v_old, Value shift) {
     if (shift)
       rw_.replace(value, Op::and_, Type::i32,
                   {b_.op2(Op::lshr, b_.get(v_old), shift), b_.i32(0xffff)});

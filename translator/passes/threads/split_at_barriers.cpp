@@ -408,7 +408,10 @@ void BarrierSplitter::emit_entry(BlockId rounds) {
       begin();
     });
   }
-  if (subgroups_) b_.set(moved_on_, b_.i32(0));
+  if (subgroups_) {
+    b_.set(moved_on_, b_.i32(0));
+    b_.set(living_, ballot(b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone))));
+  }
   if (block_meets()) b_.inst(Op::control_barrier, Type::none, {});
   b_.br(rounds);
 }
@@ -463,12 +466,14 @@ void BarrierSplitter::emit_stop(const SyncPoint& point, std::uint32_t number) {
     b_.br(point.after);
     return;
   }
-  if (point.warp)
+  if (point.warp) {
     arrive_at_warp(point);
-  else if (point.yields)
+    if (subgroups_) resolve_at_once(point);
+  } else if (point.yields) {
     give_way(point);
-  else if (!simple())
+  } else if (!simple()) {
     arrive_at_barrier(point);
+  }
   b_.set(resume_, b_.i32(2 + number));
   for (const std::uint32_t v : point.live) save(v);
   note(fault);

@@ -112,6 +112,7 @@ class BarrierSplitter {
   void check_source(Value present, Value lane);
 
   // split_at_barriers_subgroups.cpp: warp operations by the device's own
+  void resolve_at_once(const SyncPoint& point);
   void resolve_in_subgroup();
   void resolve_group(const WarpKind& kind);
   void emit_end_of_warp_round(BlockId rounds);
@@ -173,6 +174,7 @@ class BarrierSplitter {
   bool subgroups_;                           ///< that are warps resolve warp operations
   EntryInfo* const checked_;  ///< gets the sites of check_sync; null: nobody asks for that
   FaultLog log_;
+  std::uint64_t apart_ = 0;  ///< of the subgroup operations that are written
   bool yields_ = false, warps_ = false, general_barriers_ = false, warp_wide_ = false,
        votes_ = false, exchanges_ = false;
   std::vector<SyncPoint> points_;

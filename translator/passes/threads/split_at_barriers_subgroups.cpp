@@ -2,24 +2,46 @@
 // ends with all its lanes together, those of ended threads too: they vote on who waits for what,
 // and results come by the subgroup's own operations. No memory is shared, and a warp meets the rest
 // of its block at barriers alone.
+#include "translator/passes/subgroups.hpp"
 #include "translator/passes/threads/split_at_barriers.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 
 namespace ptx2spv::passes::split {
 
 Value BarrierSplitter::ballot(Value truth) {
-  return b_.inst(Op::subgroup_ballot, Type::i32, {truth});
+  return b_.inst(Op::subgroup_ballot, Type::i32, {truth}, apart_);
 }
 
 /// What lane `lane` has in a variable.
 Value BarrierSplitter::from_lane(std::uint32_t var, Value lane) {
-  return b_.inst(Op::subgroup_shuffle, Type::i32, {b_.get(var), lane});
+  return b_.inst(Op::subgroup_shuffle, Type::i32, {b_.get(var), lane}, apart_);
 }
 
 /// Whether the thread has not ended and is at no place where it waits.
 Value BarrierSplitter::goes_on() {
   return b_.op2(Op::and_, b_.cmp(Op::ne, b_.get(resume_), b_.i32(kDone)),
                 b_.cmp(Op::ne, b_.get(ready_), b_.i32(0)));
+}
+
+/// Where all members that have not ended come by together, which is the rule, they go on at once
+/// with what the others have. Whoever is alone stops as elsewhere: who is here decides for itself
+/// and for all that are here.
+void BarrierSplitter::resolve_at_once(const SyncPoint& point) {
+  const WarpKind& kind = kinds_[point.kind];
+  const bool once = kind.op == Op::warp_shfl || kind.op == Op::warp_vote ||
+                    kind.op == Op::warp_elect || kind.op == Op::warp_sync;
+  if (!once) return;
+  apart_ = kLanesApart;
+  const Value here = ballot(b_.i1(true));
+  const Value wanted = b_.op2(Op::and_, b_.get(mask_), b_.get(living_));
+  const Value present = b_.op2(Op::or_, b_.op2(Op::and_, here, b_.get(mask_)), lane_bit());
+  resolve_kind(kind, present);
+  apart_ = 0;
+  if (kind.op == Op::warp_sync) b_.inst(Op::memory_barrier, Type::none, {}, 0);
+  const BlockId stop = b_.new_block();
+  const Value missing = b_.op2(Op::and_, wanted, b_.inst(Op::not_, Type::i32, {here}));
+  branch(b_.cmp(Op::eq, missing, b_.i32(0)), point.after, stop);
+  b_.at(stop);
 }
 
 // The groups that wait for the same operation, one after the other. All lanes take the same way.

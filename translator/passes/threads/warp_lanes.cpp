@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "translator/passes/subgroups.hpp"
+
 namespace ptx2spv::passes::warp {
 
 Value members(const Function& function, Value operation) {
@@ -76,10 +78,7 @@ Value Lanes::match(MatchMode mode, Value same, Value present) {
   return pair(b_.inst(Op::select, Type::i32, {every, same, b_.i32(0)}), flag(every));
 }
 
-Value Lanes::leader(Value present) {
-  const Value lowest = b_.op2(Op::and_, present, b_.inst(Op::neg, Type::i32, {present}));
-  return b_.inst(Op::find_msb, Type::i32, {lowest});
-}
+Value Lanes::leader(Value present) { return lowest_lane(b_, present); }
 
 Reduction reduction(AtomicOp op) {
   switch (op) {
