@@ -185,6 +185,7 @@ Status open_device(DeviceState& device) {
     return make_error(ErrorCode::no_device, "the device has no {}", missing);
   if (Status status = device.queue.open(device.traits.queue_family, device.external_queue); !status)
     return status;
+  device.queue.set_polls(device.info.kind == DeviceKind::discrete);
   device.heap.configure(device.info.kind == DeviceKind::cpu ||
                         device.info.kind == DeviceKind::integrated);
   if (!device.profile.features.device_addresses)

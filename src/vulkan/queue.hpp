@@ -94,6 +94,9 @@ class Queue {
   /// Gives the device up: what runs goes on, and nothing that it may use is freed.
   void abandon();
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
+  /// Waits ask again and again at first: waking up takes longer than a small kernel on a device
+  /// that leaves the processors alone.
+  void set_polls(bool polls) { polls_ = polls; }
 
   std::function<void()> lock_outside, unlock_outside;  ///< an application that shares the queue
 
@@ -120,6 +123,8 @@ class Queue {
   bool watched();  ///< by a thread that does so, which it starts
   Error time_out();
   void abandon_locked();  ///< the caller has the lock
+  /// Whether the timeline reaches `value` soon, where waits ask.
+  bool polled(std::uint64_t value);
   /// Sees to it that the timeline will reach `value`.
   VkResult signal(std::uint64_t value);
   VkResult signal_sent();  ///< the same for all that was submitted; the caller has the lock
@@ -136,6 +141,7 @@ class Queue {
   VulkanDevice& device_;
   PageGuard guard_{[this](std::uint64_t value) { return passed(value); }};
   double timeout_ = 0;
+  bool polls_ = false;
   std::mutex mutex_;
   std::deque<std::pair<std::uint64_t, std::string>> names_;  ///< oldest first
   VkQueue handle_ = VK_NULL_HANDLE;
