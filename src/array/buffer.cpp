@@ -138,6 +138,12 @@ Result<Buffer> runtime::create_aligned(const Device& device, std::uint64_t bytes
       heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes, alignment));
 }
 
+Result<Buffer> runtime::create_beyond(const Device& device, std::uint64_t bytes,
+                                      std::uint64_t alignment) {
+  return create_over(device, bytes, BufferMemory::device,
+                     device.state()->heap.allocate_beyond(bytes, alignment));
+}
+
 Result<Buffer> runtime::create_mailbox(const Device& device, std::uint64_t bytes) {
   Heap& heap = device.state()->heap;
   if (!heap.unified()) {
@@ -257,9 +263,13 @@ vulkan::BufferRange vulkan::buffer_of(const Buffer& buffer) {
 }
 
 Result<Buffer> vulkan::import(const Device& device, const BufferRange& buffer) {
-  const auto& state = device.state();
   if (!buffer.buffer || !buffer.bytes) return bad_argument("the imported buffer is null or empty");
   if (buffer.offset % 4) return bad_argument("an imported buffer starts at a multiple of 4");
+  return runtime::buffer_in(device, buffer);
+}
+
+Result<Buffer> runtime::buffer_in(const Device& device, const vulkan::BufferRange& buffer) {
+  const auto& state = device.state();
   auto imported = std::make_shared<BufferState>();
   imported->device = state;
   imported->buffer = buffer.buffer;

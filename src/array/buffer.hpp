@@ -1,6 +1,7 @@
 // The state behind Buffer.
 #pragma once
 
+#include "ptx2spv/vulkan.hpp"
 #include "src/device/device.hpp"
 
 namespace ptx2spv::runtime {
@@ -29,8 +30,12 @@ struct BufferState {
 /// A buffer that alone fills the multiples of `alignment` that it lies in.
 Result<Buffer> create_aligned(const Device& device, std::uint64_t bytes, BufferMemory where,
                               std::uint64_t alignment);
+/// The same of memory beyond what the device has, for a driver of the CPU.
+Result<Buffer> create_beyond(const Device& device, std::uint64_t bytes, std::uint64_t alignment);
 /// The host's memory where running kernels see what the host stores, as far as the device has such:
 /// a GPU may keep what it read over a bus. The host reads it slowly.
 Result<Buffer> create_mailbox(const Device& device, std::uint64_t bytes);
+/// A range of a VkBuffer that somebody else owns, from any byte on.
+Result<Buffer> buffer_in(const Device& device, const vulkan::BufferRange& buffer);
 
 }  // namespace ptx2spv::runtime

@@ -83,7 +83,7 @@ Status allocate(SharedMemory& shared, Link& link) {
 
 Result<Buffer> buffer_over(const Device& device, std::shared_ptr<SharedMemory> shared,
                            std::uint64_t offset, std::uint64_t bytes) {
-  auto buffer = vulkan::import(device, vulkan::BufferRange{shared->buffer, offset, bytes});
+  auto buffer = buffer_in(device, vulkan::BufferRange{shared->buffer, offset, bytes});
   if (buffer) buffer->state()->shared = std::move(shared);
   return buffer;
 }

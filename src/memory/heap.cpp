@@ -121,7 +121,7 @@ std::unique_ptr<Block> Heap::block_of_pages(std::uint64_t bytes) {
 
 Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32_t type_bits) {
   std::uint64_t taken = bytes;
-  for (const auto& block : blocks_) taken += block->size;
+  for (const auto& block : blocks_) taken += block->beyond ? 0 : block->size;
   if (limit_ && taken > limit_)
     return Error{ErrorCode::out_of_memory,
                  fmt::format("{} bytes are more than is left of the device's {}", bytes, limit_),
@@ -349,6 +349,18 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
 
 Result<Memory> Heap::allocate(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment) {
   return take(kind, bytes, alignment, ~0u);
+}
+
+Result<Memory> Heap::allocate_beyond(std::uint64_t bytes, std::uint64_t alignment) {
+  std::lock_guard lock(mutex_);
+  auto block = limit_ && bytes <= kLargest ? block_of_pages(align_up(bytes, alignment)) : nullptr;
+  if (!block)
+    return Error{ErrorCode::out_of_memory, fmt::format("no {} bytes of memory", bytes), {}, {}};
+  block->beyond = true;
+  block->used = block->size;
+  blocks_.push_back(std::move(block));
+  Block* taken = blocks_.back().get();
+  return Memory(this, taken, 0, taken->size);
 }
 
 Result<Memory> Heap::allocate_image(const VkMemoryRequirements& needs) {

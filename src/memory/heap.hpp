@@ -33,6 +33,7 @@ struct Block {
   void* imported =
       nullptr;  ///< pages of the process that the memory is made of; null: the driver's
   std::uint64_t imported_bytes = 0;
+  bool beyond = false;  ///< what the device has
   std::uint32_t type = 0;
   std::map<std::uint64_t, std::uint64_t> free;  ///< offset -> bytes, never touching one another
 };
@@ -96,6 +97,8 @@ class Heap {
 
   Result<Memory> allocate(MemoryKind kind, std::uint64_t bytes,
                           std::uint64_t alignment = kAlignment);
+  /// Pages of the process, beyond what the device has: an error unless serve_pages was called.
+  Result<Memory> allocate_beyond(std::uint64_t bytes, std::uint64_t alignment);
   Result<Memory> allocate_image(const VkMemoryRequirements& needs);
   /// The best memory type of `type_bits` for a kind; -1: there is none.
   int pick_type(MemoryKind kind, std::uint32_t type_bits) const;

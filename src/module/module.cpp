@@ -1,6 +1,7 @@
 #include "src/module/module.hpp"
 
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -120,9 +121,16 @@ Status allocate_variables(ModuleState& module) {
     if (Status status = create_static_texture(module, each); !status) return status;
   const std::uint64_t sizes[2] = {all.globals_bytes, all.constants_image.size()};
   module.constants_bytes = sizes[1];
+  // Managed variables are in the host's memory, and with them all of the module, as their offsets
+  // have one base.
+  const bool shared =
+      !device.heap.unified() && std::ranges::any_of(all.variables, &VariableInfo::managed);
   for (int constant = 0; constant < 2; ++constant) {
     if (!sizes[constant]) continue;
-    auto memory = device.heap.allocate(MemoryKind::device, sizes[constant]);
+    auto memory = shared && !constant
+                      ? device.heap.allocate(MemoryKind::readback, sizes[constant],
+                                             static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)))
+                      : device.heap.allocate(MemoryKind::device, sizes[constant]);
     if (!memory) return memory.error();
     (constant ? module.constants : module.globals) = std::move(*memory);
   }

@@ -237,7 +237,7 @@ void Program::place(std::uint32_t m, SymbolId id, bool initialised,
                 image.begin() + static_cast<std::ptrdiff_t>(offset));
   offsets_[self.key()] = offset;
   interface_.variables.push_back(
-      {std::string(module.symbol(id).name), constant, offset, variable.size});
+      {std::string(module.symbol(id).name), constant, offset, variable.size, variable.managed});
 }
 
 // Every array of a bank starts where the bank does. The host fills it by any of their names.

@@ -401,6 +401,9 @@ CUresult unload_module(CUmodule module);
 CUresult find_function(ModuleObject& module, std::string_view name, CUfunction& found);
 CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& address,
                      std::size_t& bytes);
+/// The same of a __managed__ variable, which the host reaches by the same address.
+CUresult find_managed(ModuleObject& module, std::string_view name, CUdeviceptr& address,
+                      std::size_t& bytes);
 CUresult texture_ref(ModuleObject& module, std::string_view name, CUtexref& found);
 CUresult surface_ref(ModuleObject& module, std::string_view name, CUsurfref& found);
 /// The library's module in a context, loaded when it is not yet.
@@ -416,7 +419,6 @@ CUresult list_kernels(ContextObject& context, CUlibrary library, CUkernel* kerne
 /// `address` and `bytes` may be null.
 CUresult library_global(ContextObject& context, CUlibrary library, const char* name,
                         CUdeviceptr* address, std::size_t* bytes);
-/// The same of a __managed__ variable, which the host reaches by the same address.
 CUresult library_managed(ContextObject& context, CUlibrary library, const char* name,
                          CUdeviceptr* address, std::size_t* bytes);
 CUresult kernel_of(LibraryObject& library, std::string_view name, CUkernel& found);

@@ -125,25 +125,33 @@ CUresult list_kernels(ContextObject& context, CUlibrary library, CUkernel* kerne
   return eSuccess;
 }
 
-CUresult library_global(ContextObject& context, CUlibrary library, const char* name,
-                        CUdeviceptr* address, std::size_t* bytes) {
+namespace {
+
+/// `find` is find_global or find_managed.
+template <typename Find>
+CUresult library_variable(ContextObject& context, CUlibrary library, const char* name,
+                          CUdeviceptr* address, std::size_t* bytes, Find&& find) {
   if (!name) return fail(eInvalidValue, "no name");
   CUmodule module = nullptr;
   if (CUresult code = library_module(context, library, module); code != eSuccess) return code;
   CUdeviceptr found = 0;
   std::size_t size = 0;
-  CUresult code = find_global(*module, name, found, size);
+  CUresult code = find(*module, name, found, size);
   if (code == eSuccess && address) *address = found;
   if (code == eSuccess && bytes) *bytes = size;
   return code;
 }
 
+}  // namespace
+
+CUresult library_global(ContextObject& context, CUlibrary library, const char* name,
+                        CUdeviceptr* address, std::size_t* bytes) {
+  return library_variable(context, library, name, address, bytes, find_global);
+}
+
 CUresult library_managed(ContextObject& context, CUlibrary library, const char* name,
                          CUdeviceptr* address, std::size_t* bytes) {
-  if (!context.device->shared_addresses)
-    return not_supported("a __managed__ variable",
-                         "this device and the host reach memory by different addresses");
-  return library_global(context, library, name, address, bytes);
+  return library_variable(context, library, name, address, bytes, find_managed);
 }
 
 }  // namespace ptx2spv::cuda

@@ -121,6 +121,8 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
     return runtime::create_aligned(context.gpu(), bytes,
                                    host ? BufferMemory::host : BufferMemory::device, alignment);
   });
+  if (!buffer && use == MemoryUse::managed)
+    if (auto beyond = runtime::create_beyond(context.gpu(), bytes, alignment)) buffer = beyond;
   if (!buffer) return report(buffer.error());
   if (use == MemoryUse::managed && number(buffer->mapped()) != buffer->address())
     return not_supported("managed memory",

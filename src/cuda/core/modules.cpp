@@ -7,6 +7,7 @@
 
 #include "ptx2spv/fatbin.hpp"
 #include "src/cuda/core/core.hpp"
+#include "src/module/module.hpp"
 #include "src/options.hpp"
 
 namespace ptx2spv::cuda {
@@ -139,13 +140,21 @@ namespace {
 
 void add_variables(ModuleObject& object) {
   const Interface& all = object.module.interface();
+  ContextObject& context = *object.context;
+  bool any = false;
   for (const VariableInfo& each : all.variables) {
     if (!each.bytes) continue;
     auto address = object.module.global_address(each.name);
     if (!address) continue;
-    add_variable(*object.context, *address, each.bytes, false);
+    const bool managed = each.managed && context.device->managed;
+    add_variable(context, *address, each.bytes, managed);
     object.variables.push_back(*address);
+    any = any || managed;
   }
+  if (!any || context.device->info.kind == DeviceKind::cpu) return;
+  const runtime::Memory& memory = object.module.state()->globals;
+  object.guarded = {memory.mapped(), memory.size()};
+  context.gpu().state()->queue.guard().add(object.guarded);
 }
 
 /// The function of the device's runtime that kernels set conditions of graphs with. A handle is the
@@ -251,6 +260,8 @@ CUresult load_module(ContextObject& context, const Image& image,
 namespace {
 
 void forget_module(ModuleObject& module) {
+  if (!module.guarded.empty())
+    module.context->gpu().state()->queue.guard().remove(module.guarded.data());
   for (CUdeviceptr each : module.variables) remove_variable(each);
   for (const auto& [name, function] : module.functions) tables().functions.take(function.get());
   for (const auto& [name, each] : module.texture_refs) tables().texture_refs.take(each.get());
@@ -304,6 +315,18 @@ CUresult find_global(ModuleObject& module, std::string_view name, CUdeviceptr& a
   address = *place;
   bytes = *size;
   return eSuccess;
+}
+
+CUresult find_managed(ModuleObject& module, std::string_view name, CUdeviceptr& address,
+                      std::size_t& bytes) {
+  const auto& all = module.module.interface().variables;
+  if (std::ranges::none_of(
+          all, [&](const VariableInfo& each) { return each.managed && each.name == name; }))
+    return fail(eSymbolNotFound, fmt::format("no __managed__ variable is named '{}'", name));
+  if (!module.context->device->managed)
+    return not_supported("a __managed__ variable",
+                         "this device and the host reach memory by different addresses");
+  return find_global(module, name, address, bytes);
 }
 
 // ------------------------------------------------------------------------------------ libraries

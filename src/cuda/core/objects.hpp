@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -219,6 +220,7 @@ struct ModuleObject {
   std::atomic<bool> has_texture_refs{false};
   std::map<std::string, std::shared_ptr<SurfaceRefObject>, std::less<>> surface_refs;
   std::vector<CUdeviceptr> variables;  ///< entries of the table of allocations
+  std::span<std::byte> guarded;        ///< the variables' pages, where they are the host's too
   explicit ModuleObject(Module value) : module(std::move(value)) {}
 };
 

@@ -47,18 +47,13 @@ Binary* binary_of(void** handle) {
 /// Points the program's managed variables at the device's memory, which is the host's, too.
 CUresult map_managed(Binary& binary, ContextObject& context) {
   if (binary.managed.empty()) return eSuccess;
-  if (!context.device->shared_addresses)
-    return not_supported("a __managed__ variable",
-                         "this device and the host reach memory by different addresses");
   ModuleObject* module = nullptr;
   if (CUresult code = module_of(*binary.library, context, module); code != eSuccess) return code;
   for (const Variable& each : binary.managed) {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
-    if (CUresult code = find_global(*module, each.name, address, bytes); code != eSuccess)
+    if (CUresult code = find_managed(*module, each.name, address, bytes); code != eSuccess)
       return code;
-    remove_variable(address);
-    add_variable(context, address, bytes, true);
     *each.managed = reinterpret_cast<void*>(address);
   }
   return eSuccess;
@@ -97,15 +92,24 @@ const void* symbol_of(const FunctionObject& function) {
 
 namespace {
 
+/// What programs name a managed variable by, too: where it is. Null: there is none.
+const Variable* managed_at(const void* address) {
+  for (const auto& [handle, binary] : registered().binaries)
+    for (const Variable& each : binary->managed)
+      if (address && each.managed && *each.managed == address) return &each;
+  return nullptr;
+}
+
 /// A registered variable and the module that it is in.
 CUresult find_variable(ContextObject& context, const void* symbol, Variable& variable,
                        ModuleObject*& module) {
   {
     std::shared_lock lock(registered().mutex);
     auto known = registered().variables.find(symbol);
-    if (known == registered().variables.end())
-      return fail(eInvalidSymbol, "the address is of no device variable");
-    variable = known->second;
+    const Variable* found =
+        known != registered().variables.end() ? &known->second : managed_at(symbol);
+    if (!found) return fail(eInvalidSymbol, "the address is of no device variable");
+    variable = *found;
   }
   return module_of(*variable.library, context, module);
 }
@@ -262,8 +266,10 @@ PTX2SPV_EXPORT char __cudaInitModule(void** handle) {
     Binary* binary = binary_of(handle);
     if (binary) code = map_managed(*binary, *context);
   }
-  if (code != eSuccess) keep(code);
-  return code == eSuccess;
+  if (code == eSuccess) return 1;
+  keep(code);
+  say_once("__managed__ variables have no memory: the program cannot read them");
+  return 0;
 }
 
 PTX2SPV_EXPORT CUresult __cudaGetKernel(CUkernel* found, const void* host) {

@@ -127,6 +127,26 @@ void arrays(unsigned* large, unsigned* small) {
 
 }  // namespace
 
+/// Managed memory may be more than the device has. A GPU's is the host's, which has to hold it.
+void beyond(std::size_t total) {
+  cudaDeviceProp properties{};
+  CHECK(cudaGetDeviceProperties(&properties, 0));
+  unsigned* managed = nullptr;
+  if (!properties.directManagedMemAccessFromHost) return;
+  CHECK(cudaMallocManaged(&managed, total + kGiB));
+  const std::size_t last = (total + kGiB) / 4 - 1;
+  managed[0] = 1;
+  store<<<1, 1>>>(managed, last, 2);
+  CHECK(cudaDeviceSynchronize());
+  EXPECT(managed[0] == 1 && managed[last] == 2);
+  unsigned* own = nullptr;
+  EXPECT(cudaMalloc(&own, total + kGiB) == cudaErrorMemoryAllocation);
+  (void)cudaGetLastError();
+  CHECK(cudaMalloc(&own, 1 << 20));
+  CHECK(cudaFree(own));
+  CHECK(cudaFree(managed));
+}
+
 int main() {
   unsigned *large = nullptr, *small = nullptr;
   std::size_t free = 0, total = 0;
@@ -136,6 +156,7 @@ int main() {
     return 0;
   }
   figures();
+  beyond(total);
   CHECK(cudaMalloc(&large, 3 * kGiB));
   CHECK(cudaMalloc(&small, 64));
   CHECK(cudaMemset(large + 3 * kGiB / 4 - 1024, 0, 4096));

@@ -6,8 +6,14 @@ __constant__ float table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 __device__ int counters[4] = {10, 20, 30, 40};
 __device__ int untouched;
 __managed__ int shared_with_host = 5;
+__managed__ int* shared_pointer;
 namespace inner {
 __device__ unsigned long long wide = 0x123456789abcdefull;
+}
+
+__global__ void by_pointer() {
+  *shared_pointer += 3;
+  shared_pointer = &shared_with_host;
 }
 
 template <class T, int N>
@@ -74,6 +80,18 @@ int main() {
   for (int i = 0; i < 32; ++i)
     wrong += doubles[i] != big.d * big.s[i % 3] + big.name[i % 12] + i * i;
   std::printf("structs %s\n", wrong ? "wrong" : "good");
+  // A managed variable has one address, and is named by it, too.
+  shared_pointer = in;
+  by_pointer<<<1, 1>>>();
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaGetSymbolAddress(&address, shared_with_host));
+  cudaPointerAttributes of{};
+  CHECK(cudaPointerGetAttributes(&of, &shared_with_host));
+  std::printf("managed %d %d %d, type %d\n", in[0], shared_pointer == &shared_with_host,
+              address == &shared_with_host, static_cast<int>(of.type));
+  CHECK(cudaMemcpyToSymbol(shared_with_host, &third, 4));
+  CHECK(cudaMemcpyFromSymbol(back, shared_with_host, 4));
+  std::printf("managed %d %d\n", shared_with_host, back[0]);
   CHECK(cudaFree(in));
   CHECK(cudaFree(out));
   int missing;

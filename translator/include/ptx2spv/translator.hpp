@@ -217,6 +217,7 @@ struct VariableInfo {
   std::string name;
   bool constant = false;
   std::uint64_t offset = 0, bytes = 0;
+  bool managed = false;  ///< the host reaches it by the same address
 };
 struct Relocation {
   enum class Kind : std::uint8_t { global, constant, function } kind = Kind::global;
