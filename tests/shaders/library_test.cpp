@@ -36,6 +36,6 @@ TEST(ShaderLibrary, every_function_has_a_name) {
   EXPECT_GE(functions, 1u);
 }
 
-TEST(Version, has_three_parts) { EXPECT_EQ(ptx2spv::version(), "0.1.0"); }
+TEST(Version, has_three_parts) { EXPECT_EQ(ptx2spv::version(), "0.2.0"); }
 
 }  // namespace
