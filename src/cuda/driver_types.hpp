@@ -134,6 +134,24 @@ struct CUDA_MEMCPY2D {
   std::size_t WidthInBytes, Height;
 };
 
+struct CUDA_MEMCPY3D {
+  std::size_t srcXInBytes, srcY, srcZ, srcLOD;
+  unsigned srcMemoryType;
+  const void* srcHost;
+  CUdeviceptr srcDevice;
+  CUarray srcArray;
+  void* reserved0;
+  std::size_t srcPitch, srcHeight;
+  std::size_t dstXInBytes, dstY, dstZ, dstLOD;
+  unsigned dstMemoryType;
+  void* dstHost;
+  CUdeviceptr dstDevice;
+  CUarray dstArray;
+  void* reserved1;
+  std::size_t dstPitch, dstHeight;
+  std::size_t WidthInBytes, Height, Depth;
+};
+
 struct CUDA_MEMCPY3D_PEER {
   std::size_t srcXInBytes, srcY, srcZ, srcLOD;
   unsigned srcMemoryType;
@@ -151,9 +169,6 @@ struct CUDA_MEMCPY3D_PEER {
   std::size_t dstPitch, dstHeight;
   std::size_t WidthInBytes, Height, Depth;
 };
-
-/// Reserved words stand where the contexts are.
-using CUDA_MEMCPY3D = CUDA_MEMCPY3D_PEER;
 
 struct CUDA_RESOURCE_DESC {
   unsigned resType;

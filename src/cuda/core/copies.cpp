@@ -64,7 +64,7 @@ CUresult resolve_memory(Side& side, CUdeviceptr address, std::size_t x, std::siz
                         std::size_t z, const Extent& extent) {
   std::size_t a = 0, at = 0;
   // What lies behind an allocation is another's, though that may be memory.
-  side.memory = find_address(address);
+  side.memory = find_for_work(address);
   if (!offset_of_texel(side, x, y, z, at) || __builtin_add_overflow(address, at, &address))
     return fail(eInvalidValue, "a copy starts beyond any memory");
   if (!bytes_of(side, extent, a)) return fail(eInvalidValue, "a copy reaches beyond any memory");
@@ -458,7 +458,11 @@ CUresult copy_in_turn(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c) {
   return given || code != eSuccess ? code : copy(*stream.context, c);
 }
 
-CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) {
+namespace {
+
+/// What copies of two and of three dimensions have.
+template <class From>
+CUDA_MEMCPY3D_PEER flat_copy(const From& c) {
   CUDA_MEMCPY3D_PEER p{};
   p.srcXInBytes = c.srcXInBytes;
   p.srcY = c.srcY;
@@ -479,6 +483,22 @@ CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) {
   p.Depth = 1;
   return p;
 }
+
+}  // namespace
+
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& c) {
+  CUDA_MEMCPY3D_PEER p = flat_copy(c);
+  p.srcZ = c.srcZ;
+  p.srcLOD = c.srcLOD;
+  p.srcHeight = c.srcHeight;
+  p.dstZ = c.dstZ;
+  p.dstLOD = c.dstLOD;
+  p.dstHeight = c.dstHeight;
+  p.Depth = c.Depth;
+  return p;
+}
+
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& c) { return flat_copy(c); }
 
 CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,
                                std::size_t bytes) {

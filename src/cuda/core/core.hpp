@@ -88,6 +88,10 @@ bool is_mapped(std::uintptr_t address, std::size_t bytes);
 CUresult unregister_host(const void* pointer);
 /// What holds a device address (or one inside of it); null: nothing.
 std::shared_ptr<Allocation> find_address(CUdeviceptr address);
+/// The same for a copy in its stream's turn: also memory that was left to its pool after the call.
+std::shared_ptr<Allocation> find_for_work(CUdeviceptr address);
+/// Lets find_for_work find the memory as long as the result is there; null: there is none.
+std::shared_ptr<const void> keep_for_work(CUdeviceptr address);
 /// What holds an address of the host: pinned, registered or managed memory.
 std::shared_ptr<Allocation> find_host(const void* pointer);
 void add_variable(ContextObject& context, CUdeviceptr address, std::size_t bytes, bool managed);
@@ -282,6 +286,7 @@ CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set);
 CUresult set_memory(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set, bool& given);
 CUresult set_in_turn(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set);
 CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set);
+CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY3D& copy);
 CUDA_MEMCPY3D_PEER peer_copy(const CUDA_MEMCPY2D& copy);
 /// Bytes in a row, each side by its kind (kMemoryHost ...).
 CUDA_MEMCPY3D_PEER linear_copy(void* to, unsigned to_kind, const void* from, unsigned from_kind,

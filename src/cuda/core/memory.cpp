@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -67,6 +69,45 @@ AddressRanges& by_address() {
 }
 AddressRanges& by_host() {
   static auto* ranges = new AddressRanges;
+  return *ranges;
+}
+
+/// Memory that is left to its pool while work that names it waits. A pool gives it again under the
+/// same address: of those there, the one with most bytes is found.
+class WaitedRanges {
+ public:
+  using Ranges = std::multimap<std::uint64_t, std::shared_ptr<Allocation>>;
+  Ranges::iterator add(std::shared_ptr<Allocation> allocation) {
+    std::lock_guard lock(mutex_);
+    ++count_;
+    const auto address = allocation->address;
+    return ranges_.emplace(address, std::move(allocation));
+  }
+  void remove(Ranges::iterator which) {
+    std::lock_guard lock(mutex_);
+    --count_;
+    ranges_.erase(which);
+  }
+  std::shared_ptr<Allocation> find(std::uint64_t address) const {
+    if (count_ == 0) return nullptr;
+    std::lock_guard lock(mutex_);
+    auto end = ranges_.upper_bound(address);
+    if (end == ranges_.begin()) return nullptr;
+    std::shared_ptr<Allocation> most;
+    for (auto at = ranges_.lower_bound(std::prev(end)->first); at != end; ++at)
+      if (address - at->first < at->second->bytes && (!most || most->bytes < at->second->bytes))
+        most = at->second;
+    return most;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<std::size_t> count_{0};
+  Ranges ranges_;
+};
+
+WaitedRanges& waited() {
+  static auto* ranges = new WaitedRanges;
   return *ranges;
 }
 
@@ -149,6 +190,16 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
 }
 
 std::shared_ptr<Allocation> find_address(CUdeviceptr address) { return by_address().find(address); }
+std::shared_ptr<Allocation> find_for_work(CUdeviceptr address) {
+  auto found = find_address(address), left = waited().find(address);
+  return left && (!found || found->bytes < left->bytes) ? left : found;
+}
+std::shared_ptr<const void> keep_for_work(CUdeviceptr address) {
+  auto found = find_address(address);
+  if (!found) return nullptr;
+  const auto at = waited().add(std::move(found));
+  return {&*at, [at](const void*) { waited().remove(at); }};
+}
 std::shared_ptr<Allocation> find_host(const void* pointer) {
   return by_host().find(number(pointer));
 }
@@ -292,7 +343,7 @@ CUresult pitch_of(std::size_t width, std::size_t& pitch) {
 
 Place find_place(CUdeviceptr address) {
   auto* host = reinterpret_cast<const std::byte*>(address);
-  Place place{find_address(address), 0};
+  Place place{find_for_work(address), 0};
   if (!place.allocation) place.allocation = find_host(host);
   if (!place.allocation) return place;
   const Allocation& found = *place.allocation;

@@ -339,7 +339,9 @@ CUresult free_in_stream(StreamObject& stream, CUdeviceptr address) {
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {
     if (CUresult code = begin_unsafe_call(); code != eSuccess) return code;
-    if (leave_to_pool(stream, address)) return eSuccess;
+    const auto waited = is_held_up(stream) ? keep_for_work(address) : nullptr;
+    if (leave_to_pool(stream, address))
+      return waited ? in_order(stream, [waited] { return eSuccess; }) : eSuccess;
     if (!is_held_up(stream)) return release(address, MemoryUse::device);
     if (CUresult code = check_release(address, MemoryUse::device); code != eSuccess) return code;
     return in_order(stream, [address] { return release(address, MemoryUse::device); });

@@ -50,7 +50,7 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* given, CUstream stream) {
   if ((given->srcMemoryType == kMemoryArray && given->srcLOD) ||
       (given->dstMemoryType == kMemoryArray && given->dstLOD))
     return fail(eInvalidValue, "a level is an array of its own");
-  return copy_in_stream(stream, *given);
+  return copy_in_stream(stream, peer_copy(*given));
 }
 
 }  // extern "C"

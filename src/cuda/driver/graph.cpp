@@ -1,4 +1,6 @@
 // Graphs.
+#include <cstring>
+
 #include "src/cuda/driver/face.hpp"
 
 namespace ptx2spv::cuda {
@@ -25,8 +27,9 @@ CUresult kernel_operation(const CUDA_KERNEL_NODE_PARAMS* params, bool second, Op
 
 CUresult copy_operation(const CUDA_MEMCPY3D* params, Operation& made) {
   if (!params) return eInvalidValue;
-  if (CUresult code = check_copy(*params); code != eSuccess) return code;
-  made.what = CopyOperation{*params};
+  const CUDA_MEMCPY3D_PEER copy_of = peer_copy(*params);
+  if (CUresult code = check_copy(copy_of); code != eSuccess) return code;
+  made.what = CopyOperation{copy_of};
   return eSuccess;
 }
 
@@ -79,8 +82,10 @@ CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   CopyOperation* operation = copy_of(node);
   if (!operation || !params) return fail(eInvalidValue, "the node is of another type");
-  *params = operation->copy;
-  params->srcContext = params->dstContext = nullptr;
+  // Both have the same layout but for the contexts, which stand where words are reserved.
+  static_assert(sizeof(CUDA_MEMCPY3D) == sizeof(CUDA_MEMCPY3D_PEER));
+  std::memcpy(static_cast<void*>(params), &operation->copy, sizeof *params);
+  params->reserved0 = params->reserved1 = nullptr;
   return eSuccess;
 }
 

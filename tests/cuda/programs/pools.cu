@@ -2,6 +2,8 @@
 // again.
 #include "driver.cuh"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 
@@ -247,11 +249,32 @@ void ends() {
   std::printf("last: %s\n", cudaGetErrorName(cudaGetLastError()));
 }
 
-constexpr Group kGroups[] = {{"sizes", sizes},
-                             {"moments", moments},
-                             {"waits", waits},
-                             {"reuse", reuse},
-                             {"ends", ends}};
+/// Work that waits names memory that is freed before its turn, and given again.
+void turns() {
+  constexpr int kWords = 1000;
+  constexpr std::size_t kBytes = kWords * sizeof(int);
+  cudaStream_t s = stream();
+  int* read = nullptr;
+  CHECK(cudaMallocHost(reinterpret_cast<void**>(&read), 3 * kBytes));
+  for (int turn = 0; turn < 3; ++turn) {
+    CHECK(cudaLaunchHostFunc(
+        s, [](void*) { usleep(20000); }, nullptr));
+    void* p = nullptr;
+    CHECK(cudaMallocAsync(&p, kBytes - 64 * turn, s));
+    CHECK(cudaMemsetAsync(p, turn + 1, kBytes - 64 * turn, s));
+    CHECK(cudaMemcpyAsync(read + kWords * turn, p, kBytes - 64 * turn, cudaMemcpyDefault, s));
+    CHECK(cudaFreeAsync(p, s));
+    std::printf("twice: %s\n", cudaGetErrorName(cudaFreeAsync(p, s)));
+    (void)cudaGetLastError();
+  }
+  CHECK(cudaStreamSynchronize(s));
+  for (int turn = 0; turn < 3; ++turn)
+    std::printf("%#x %#x\n", static_cast<unsigned>(read[kWords * turn]),
+                static_cast<unsigned>(read[kWords * (turn + 1) - 16 * turn - 1]));
+}
+
+constexpr Group kGroups[] = {{"sizes", sizes}, {"moments", moments}, {"waits", waits},
+                             {"reuse", reuse}, {"ends", ends},       {"turns", turns}};
 
 }  // namespace
 
