@@ -275,6 +275,7 @@ Result<Buffer> import_memory(const Device& device, const MemoryDescriptor& memor
                              std::uint64_t offset, std::uint64_t bytes) {
   if (Status status = check_descriptor(memory); !status) return status.error();
   if (!bytes) return bad_argument("the buffer is empty");
+  if (offset % 4) return bad_argument("an imported buffer starts at a multiple of 4");
   if (offset > memory.bytes || bytes > memory.bytes - offset)
     return bad_argument("{} bytes at {} do not lie in an allocation of {} bytes", bytes, offset,
                         memory.bytes);
