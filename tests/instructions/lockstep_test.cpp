@@ -25,9 +25,13 @@ void PrintTo(const Lockstep& each, std::ostream* out) { *out << each.name; }
 /// Of every warp: inclusive sums, in 64 words a warp whose lower half is 0.
 Lockstep sums() {
   std::string text =
-      "sub.u32 %t, %thread, %lane;\nadd.u32 %t, %t, %thread;\nshl.b32 %t, %t, 2;\nadd.u32 %s, %s, "
-      "%t;\n"
-      "st.volatile.shared.u32 [%s], 0;\nst.volatile.shared.u32 [%s+128], %x;\n";
+      "sub.u32 %t, %thread, %lane;\nshl.b32 %t, %t, 3;\nadd.u32 %s, %s, %t;\n"
+      "shl.b32 %b, %lane, 4;\nadd.u32 %b, %s, %b;\nsetp.lt.u32 %p, %lane, 8;\n";
+  for (const int word : {0, 4, 8, 12})  // a warp may have 8 lanes
+    text += fmt::format("@%p st.shared.u32 [%b+{}], 0;\n", word);
+  text +=
+      "bar.sync 0;\nshl.b32 %t, %lane, 2;\nadd.u32 %s, %s, %t;\n"
+      "st.volatile.shared.u32 [%s+128], %x;\n";
   for (const int distance : {1, 2, 4, 8, 16})
     text += fmt::format(
         "ld.volatile.shared.u32 %a, [%s+128];\nld.volatile.shared.u32 %b, [%s+{}];\n"
