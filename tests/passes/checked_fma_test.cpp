@@ -229,11 +229,13 @@ std::string random_loop(std::mt19937& rng) {
   const auto last = [&](std::size_t back) {
     return " %" + std::to_string(values[values.size() - back]);
   };
+  // Either way on may have a block of its own.
+  const char* const end = rng() % 2 ? "b2 b5\nb5:\n  br b3\n" : "b5 b3\nb5:\n  br b2\n";
   return text + "  br b1\nb1:\n  %20 = phi i32 %10" + last(1) + "\n  %21 = phi i32 %11" + last(2) +
          "\n  %22 = phi i32 %1" + last(3) +
          "\n  %23 = phi i32 %1 %24\n  loop b3 b2\n  br b4\nb4:\n" + body +
-         "  %24 = add i32 %23 %2\n  %25 = ult i1 %24 %6\n  merge b5\n  cond_br %25 b2 b5\n" +
-         "b5:\n  br b3\nb2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) +
+         "  %24 = add i32 %23 %2\n  %25 = ult i1 %24 %6\n  merge b5\n  cond_br %25 " + end +
+         "b2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) +
          "\n  store mem=global,4 %5" + last(2) + "\n  exit\n";
 }
 
@@ -420,6 +422,25 @@ TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
   EXPECT_GT(ways.native, 500u);
   EXPECT_GT(ways.repeated, 100u);
   EXPECT_GT(wrong, 20u) << "checks that are left out are missed";
+}
+
+TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
+  const std::string force = kForce;
+  std::string body = force.substr(0, force.find("  %50"));
+  body += "  %46 = ffma i32 fp=f32,rn %40 %45 %20\n  %47 = ffma i32 fp=f32,rn %41 %45 %21\n";
+  const std::string head = line("").substr(0, line("").find("  %49"));
+  const std::string text =
+      head + "  %3 = constant i32 0x0\n  %4 = constant i32 0x1\n  br b1\nb1:\n" +
+      "  %20 = phi i32 %15 %46\n  %21 = phi i32 %16 %47\n  %23 = phi i32 %3 %24\n" +
+      "  loop b3 b2\n  br b4\nb4:\n" + body +
+      "  %24 = add i32 %23 %4\n  %25 = ult i1 %24 %30\n  merge b5\n  cond_br %25 b5 b3\n" +
+      "b5:\n  br b2\nb2:\n  br b1\nb3:\n  store mem=global,4 %1 %46\n  exit\n";
+  Structured p(text);
+  const Profile profile = losing();
+  ASSERT_TRUE(passes::checked_loops(p.f, p.m, {.profile = profile})) << text;
+  p.expect_valid();
+  // The factors of the sums, not the square of one; and the sums before the loop.
+  EXPECT_EQ(p.count(Op::flt), 3u + 2) << print(p.f, p.m);
 }
 
 TEST(CheckedFma, random_loops_give_what_they_gave) {

@@ -72,11 +72,16 @@ int CheckedLoops::leaving_side(std::uint32_t loop, BlockId b) const {
   return first == second ? -1 : first ? 0 : 1;
 }
 
-/// The block at a loop's end whose branch may leave it; none where there is no such one.
+/// The block at a loop's end whose branch may leave it, before blocks that only go on; none where
+/// there is no such one.
 BlockId CheckedLoops::end_test_of(std::uint32_t loop) const {
-  const BlockId end = f_.blocks[nest_.loops[loop].header].continue_block;
-  const auto& latches = f_.blocks[end].preds;
-  return latches.size() == 1 && leaving_side(loop, latches[0]) >= 0 ? latches[0] : kNoBlock;
+  BlockId b = f_.blocks[nest_.loops[loop].header].continue_block;
+  for (const Block* block = &f_.blocks[b]; block->preds.size() == 1; block = &f_.blocks[b]) {
+    b = block->preds[0];
+    if (leaving_side(loop, b) >= 0) return b;
+    if (f_.blocks[b].term != Term::br || !f_.blocks[b].insts.empty()) break;
+  }
+  return kNoBlock;
 }
 
 /// A block on every way around the loop whose branch may leave it; none where there is no such one
@@ -270,6 +275,9 @@ bool CheckedLoops::plan_fma(Twin& twin) {
       can = can && f_.insts[a].op != Op::constant;
       fma_.require(a, phi.grid);
     }
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts)
+      if (b != twin.header || f_.insts[v].op != Op::phi) fma_.drop_implied(v);
   twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
   for (const BlockId b : twin.blocks) inside_[b] = true;
   can = can && !native.empty() && twin.fma_checks.size() <= kMostChecks &&

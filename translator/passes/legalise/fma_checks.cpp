@@ -66,6 +66,17 @@ void FmaChecks::follow(Value v) {
   assumed_.follow(v);
 }
 
+void FmaChecks::drop_implied(Value v) {
+  const auto at = std::ranges::find(checks_, v, &Check::value);
+  if (at == checks_.end()) return follow(v);
+  const int grid = at->grid;
+  follow(v);
+  if (has_grid(v, grid))
+    checks_.erase(at);
+  else
+    assume(v, grid);
+}
+
 void FmaChecks::forget() {
   for (const Value v : touched_) assumed_.set(v, known_.of(v));
   touched_.clear();

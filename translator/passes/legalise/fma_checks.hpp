@@ -39,6 +39,8 @@ class FmaChecks {
   void know(Value v) { known_.follow(v); }
   /// And if no check fails, until forget().
   void follow(Value v);
+  /// The same once all checks are there: one that follows from the others goes.
+  void drop_implied(Value v);
   void forget();
   std::span<const Check> checks() const { return checks_; }
 
