@@ -59,7 +59,8 @@ std::string devices_problem(const ParsedOption& option) {
   const std::string& names = option.value;
   std::string problem;
   const std::vector<std::string> parts = parts_of(names, problem);
-  const std::set<std::string> different(parts.begin(), parts.end());
+  std::set<std::string> different(parts.begin(), parts.end());
+  if (!parts.empty() && parts.front() == "rank") different.erase("rank");
   for (auto each = different.begin(); problem.empty() && each != different.end(); ++each)
     problem = unusable_device(*each);
   return problem;
@@ -160,7 +161,8 @@ constexpr Option kOptions[] = {
      "part of the name; every usable one when not given",
      "gpu,cpu,swiftshader,lavapipe"},
     {set_variable<"PTX2SPV_DEVICES", devices_problem>, 0, "devices", "NAMES",
-     "the devices that it sees, separated by commas; one named twice is two devices"},
+     "the devices that it sees, separated by commas; one named twice is two devices; rank first: "
+     "one of them, in turns by the local rank of MPI"},
     {set_variable<"PTX2SPV_CUDA_ARCH", compute_capability_problem>, 0, "compute-capability", "X.Y",
      "what devices report, which decides which PTX of a program is chosen; 7.5 when not given"},
     {set_variable<"PTX2SPV_CUDA_AS", choice_problem>, 0, "as", "PART",

@@ -81,10 +81,11 @@ CUresult add_listed(Devices& list, const char* variable, std::string name) {
 
 using AddSelected = CUresult (*)(Devices& list, const char* variable, std::string name);
 
+constexpr const char* kVariable = "PTX2SPV_DEVICES";
+
 /// The devices of PTX2SPV_DEVICES: each entry is a selection, and one named twice is two devices.
 /// All of them, or none.
 CUresult add_named(Devices& list, std::string_view names, AddSelected add_selected) {
-  constexpr const char* kVariable = "PTX2SPV_DEVICES";
   CUresult code = eSuccess;
   for (std::size_t at = 0; code == eSuccess && at <= names.size();) {
     const std::size_t comma = std::min(names.find(',', at), names.size());
@@ -101,9 +102,56 @@ CUresult add_named(Devices& list, std::string_view names, AddSelected add_select
   return code;
 }
 
+/// The process's number among those that a launcher of parallel programs started on this machine.
+std::optional<std::size_t> local_rank() {
+  // Slurm sets its own for a batch script, too: the launcher that the script starts goes before.
+  for (const char* variable :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+        "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID", "LOCAL_RANK", "SLURM_LOCALID"}) {
+    const char* text = std::getenv(variable);
+    if (!text) continue;
+    const std::string_view digits(text);
+    std::size_t value = 0;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (read.ec == std::errc() && read.ptr == digits.data() + digits.size()) return value;
+  }
+  return std::nullopt;
+}
+
+/// What `rank` takes in turns when no devices follow it: the GPUs, or the CPU device that a program
+/// would get, since another one is the same processor.
+std::string devices_for_ranks() {
+  const auto found = list_devices();
+  std::string names;
+  if (found)
+    for (const DeviceInfo& info : *found)
+      if (info.usable && info.kind != DeviceKind::cpu)
+        names += fmt::format("{}index:{}", names.empty() ? "" : ",", info.index);
+  return names.empty() ? "cpu" : names;
+}
+
+/// The one of the named devices whose turn it is for this rank.
+CUresult add_by_rank(Devices& list, std::string names, AddSelected add_selected) {
+  const auto rank = local_rank();
+  if (!rank) {
+    say(fmt::format("{}: rank: no launcher says which of its processes this is", kVariable));
+    return eNoDevice;
+  }
+  if (names.empty()) names = devices_for_ranks();
+  const auto count = static_cast<std::size_t>(std::ranges::count(names, ',')) + 1;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < *rank % count; ++i) at = names.find(',', at) + 1;
+  return add_named(list, std::string_view(names).substr(at, names.find(',', at) - at),
+                   add_selected);
+}
+
 CUresult find_devices(Devices& list, AddSelected add_selected) {
-  if (auto names = runtime::option_text(runtime::Option::devices); !names.empty())
-    return add_named(list, names, add_selected);
+  auto names = runtime::option_text(runtime::Option::devices);
+  constexpr std::string_view kRank = "rank";
+  if (names == kRank) return add_by_rank(list, {}, add_selected);
+  if (names.starts_with("rank,"))
+    return add_by_rank(list, std::string(names.substr(kRank.size() + 1)), add_selected);
+  if (!names.empty()) return add_named(list, names, add_selected);
   if (const auto name = runtime::option_text(runtime::Option::device); !name.empty())
     return add_selected(list, "PTX2SPV_DEVICE", std::string(name));
   auto found = list_devices();
