@@ -20,8 +20,10 @@ enum class MatrixElement : std::uint8_t {
   f64,
   e4m3,
   e5m2,
-  row,          ///< number of a 16-byte row of shared memory
-  distinct_row  ///< the same, of each thread another one
+  row,           ///< number of a 16-byte row of shared memory
+  distinct_row,  ///< the same, of each thread another one
+  two_of_four,   ///< metadata of mma.sp: each four bits name two of four elements, in order
+  one_of_two     ///< the same of tf32: each four bits name one of two
 };
 enum class MatrixRole : std::uint8_t { a, b, c };
 

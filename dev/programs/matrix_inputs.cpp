@@ -119,6 +119,14 @@ void append(std::vector<std::uint32_t>& words, Dice& dice, const Tile& tile,
     }
     return;
   }
+  if (part.element == MatrixElement::two_of_four || part.element == MatrixElement::one_of_two) {
+    constexpr std::uint32_t kFours[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe}, kTwos[] = {0x4, 0xe};
+    const bool fours = part.element == MatrixElement::two_of_four;
+    std::uint32_t word = 0;
+    for (unsigned at = 0; at < 32; at += 4)
+      word |= (fours ? kFours[dice.below(6)] : kTwos[dice.below(2)]) << at;
+    return words.push_back(word);
+  }
   const unsigned width = width_of(part.element);
   for (unsigned i = 0; i < part.words; ++i) {
     if (part.element == MatrixElement::bits) {
