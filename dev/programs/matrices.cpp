@@ -158,35 +158,35 @@ void add_float_mma(std::vector<MatrixForm>& forms) {
 }
 
 /// mma.sp: half of a row of a, and which half, in the threads that the selector names.
-void add_sparse(std::vector<MatrixForm>& forms, Shape shape, bool whole_a, bool half_sums,
-                unsigned selectors, const Mma& how) {
-  const unsigned registers = whole_a ? 4 : 2, sums = half_sums ? 2 : 4;
+void add_sparse(std::vector<MatrixForm>& forms, Shape shape, bool whole_a, unsigned selectors,
+                const Mma& how) {
+  const unsigned registers = whole_a ? 4 : 2, sums = how.d == "f16" ? 2 : 4;
   const Fragment d{kind_of(how.d), sums, 0}, a{'r', registers, 8}, b{'r', registers, 16},
       e{'r', 1, 48}, c{kind_of(how.c), sums, 24};
+  const auto add = [&](const std::string& variant, unsigned selector, Element metadata) {
+    MatrixForm form;
+    const std::string front = fmt::format("mma.{}.sync.aligned.{}{}.{}.{}.{}.{}", variant,
+                                          shape.text(), how.modifiers, how.d, how.a, how.b, how.c);
+    form.name = fmt::format("{} selector {}", front, selector);
+    form.version = variant == "sp" ? how.version : 85u;
+    form.target = how.target;
+    form.parts = {{element_of(how.a), Role::a, a.words()},
+                  {element_of(how.b), Role::b, b.words()},
+                  {metadata, Role::a, 1},
+                  {element_of(how.c), Role::c, c.words()}};
+    form.is_float = form.parts[0].element != Element::bits;
+    form.results = 32 * d.words();
+    const unsigned words = a.words() + b.words();
+    form.body = a.load("%it", 0) + b.load("%it", a.words()) + e.load("%it", words) +
+                c.load("%it", words + 1) +
+                fmt::format("  {} {}, {}, {}, {}, {}, {};\n", front, d.list(), a.list(), b.list(),
+                            c.list(), e.reg(0), selector) +
+                d.store("%ot", 0);
+    forms.push_back(std::move(form));
+  };
   for (const char* variant : {"sp", "sp::ordered_metadata"})
-    for (unsigned selector = 0; selector < selectors; ++selector) {
-      MatrixForm form;
-      const std::string front =
-          fmt::format("mma.{}.sync.aligned.{}{}.{}.{}.{}.{}", variant, shape.text(), how.modifiers,
-                      how.d, how.a, how.b, how.c);
-      form.name = fmt::format("{} selector {}", front, selector);
-      form.version = variant[2] ? std::max(how.version, 85u) : how.version;
-      form.target = how.target;
-      const bool pairs = how.a != "tf32";
-      form.parts = {{element_of(how.a), Role::a, a.words()},
-                    {element_of(how.b), Role::b, b.words()},
-                    {pairs ? Element::two_of_four : Element::one_of_two, Role::a, 1},
-                    {element_of(how.c), Role::c, c.words()}};
-      form.is_float = form.parts[0].element != Element::bits;
-      form.results = 32 * d.words();
-      const unsigned behind = a.words() + b.words();
-      form.body = a.load("%it", 0) + b.load("%it", a.words()) + e.load("%it", behind) +
-                  c.load("%it", behind + 1) +
-                  fmt::format("  {} {}, {}, {}, {}, {}, {};\n", front, d.list(), a.list(), b.list(),
-                              c.list(), e.reg(0), selector) +
-                  d.store("%ot", 0);
-      forms.push_back(std::move(form));
-    }
+    for (unsigned selector = 0; selector < selectors; ++selector)
+      add(variant, selector, how.a == "tf32" ? Element::one_of_two : Element::two_of_four);
 }
 
 void add_sparse_forms(std::vector<MatrixForm>& forms) {
@@ -194,22 +194,22 @@ void add_sparse_forms(std::vector<MatrixForm>& forms) {
     const unsigned times = whole ? 2 : 1, wide = whole ? 2 : 4, narrow = whole ? 1 : 2;
     for (const bool half : {false, true}) {
       const std::string d = half ? "f16" : "f32";
-      add_sparse(forms, {16, 8, 16 * times}, whole, half, wide,
+      add_sparse(forms, {16, 8, 16 * times}, whole, wide,
                  {".row.col", d, "f16", "f16", d, "", 71, 80});
     }
     for (const char* x : {"e4m3", "e5m2"})
       for (const char* y : {"e4m3", "e5m2"})
         if (whole)
-          add_sparse(forms, {16, 8, 64}, true, false, 1, {".row.col", "f32", x, y, "f32", "", 84, 89});
-    add_sparse(forms, {16, 8, 16 * times}, whole, false, wide,
+          add_sparse(forms, {16, 8, 64}, true, 1, {".row.col", "f32", x, y, "f32", "", 84, 89});
+    add_sparse(forms, {16, 8, 16 * times}, whole, wide,
                {".row.col", "f32", "bf16", "bf16", "f32", "", 71, 80});
-    add_sparse(forms, {16, 8, 8 * times}, whole, false, wide,
+    add_sparse(forms, {16, 8, 8 * times}, whole, wide,
                {".row.col", "f32", "tf32", "tf32", "f32", "", 71, 80});
     for (const unsigned bits : {8u, 4u})
       for (const char* x : {"s", "u"})
         for (const char* y : {"s", "u"})
           for (const char* sat : {"", ".satfinite"})
-            add_sparse(forms, {16, 8, 256 / bits * times}, whole, false, narrow,
+            add_sparse(forms, {16, 8, 256 / bits * times}, whole, narrow,
                        {std::string(".row.col") + sat, "s32", fmt::format("{}{}", x, bits),
                         fmt::format("{}{}", y, bits), "s32", "", 71, 80});
   }

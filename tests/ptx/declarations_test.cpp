@@ -657,6 +657,8 @@ std::string_view refusal(const std::string& message) {
       {"'.zero' needs .target", "the manual: .clamp and .zero are of sm_20"},
       {"'tex.cube.v4.f32.f32' needs .target", "the manual: cubes are of sm_20"},
       {"selects nothing", "a selector is for video instructions"},
+      {"'mma' wants a source of type .b32", "the manual: metadata are one register of .b32"},
+      {"'mma' wants a register here", "the manual: metadata are one register of .b32"},
   };
   for (const Reason& reason : kReasons)
     if (message.find(reason.words) != std::string::npos) return reason.why;

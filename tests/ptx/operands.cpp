@@ -1,5 +1,7 @@
 // What stands as an operand: registers of every type, constants, special registers, variables; and
 // the modifiers that belong to a name.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -180,6 +182,129 @@ void variables(std::vector<Group>& groups) {
   groups.push_back(std::move(group));
 }
 
+/// A product with half of a left out: `counts` registers of d, a, b and c.
+struct Sparse {
+  std::string name;
+  std::array<unsigned, 4> counts{4, 2, 2, 4};
+  std::string e = "e0", selector = "0", version = "9.0", target = "sm_90";
+};
+
+Statement sparse(const Sparse& how) {
+  std::string text = how.name, body;
+  const bool floats[] = {how.name.find(".f32.") != std::string::npos, false, false,
+                         how.name.ends_with(".f32")};
+  for (unsigned part = 0; part < 4; ++part) {
+    const std::string name = std::string("x") + "dabc"[part];
+    body += fmt::format(".reg .{} {}<8>; ", floats[part] ? "f32" : "b32", name);
+    text += part ? ", {" : " {";
+    for (unsigned i = 0; i < how.counts[part]; ++i)
+      text += fmt::format("{}{}{}", i ? "," : "", name, i);
+    text += "}";
+  }
+  text += fmt::format(", {}, {};", how.e, how.selector);
+  return {fmt::format("{} {} {}", how.version, how.target, text),
+          module_of("", ".reg .b32 e<2>; " + body + text, "", how.target, how.version)};
+}
+
+struct SparseShape {
+  unsigned k;
+  std::string types;
+};
+
+void sparse_products(std::vector<Group>& groups) {
+  Group forms{"sparse products", {}}, operands{"operands of sparse products", {}};
+  const Words kTypes{"f16.f16.f16.f16",   "f32.f16.f16.f32",   "f16.f16.f16.f32",
+                     "f32.f16.f16.f16",   "f32.bf16.bf16.f32", "f16.bf16.bf16.f16",
+                     "f32.f16.bf16.f32",  "f32.tf32.tf32.f32", "s32.s8.s8.s32",
+                     "s32.s8.u8.s32",     "s32.u8.u8.s32",     "s32.s4.u4.s32",
+                     "s32.u4.u4.s32",     "s32.s8.s4.s32",     "f32.e4m3.e4m3.f32",
+                     "f32.e5m2.e4m3.f32", "f32.e5m2.e5m2.f32", "f16.e4m3.e4m3.f16",
+                     "s32.b1.b1.s32",     "f64.f64.f64.f64",   "f32.e4m3.f16.f32"};
+  const auto sums = [](const std::string& type) { return type == "f16" ? 2u : 4u; };
+  for (const std::string variant : {"sp", "sp::ordered_metadata"})
+    for (const unsigned k : {8u, 16u, 32u, 64u, 128u, 256u})
+      for (const std::string& types : kTypes) {
+        const std::string a = types.substr(4, types.find('.', 4) - 4);
+        const unsigned bits = a == "f64"                  ? 64
+                              : a == "tf32"               ? 32
+                              : a == "f16" || a == "bf16" ? 16
+                              : a == "b1"                 ? 1
+                              : a == "s4" || a == "u4"    ? 4
+                                                          : 8;
+        const unsigned registers = k * bits / 128;
+        if (registers == 0 || registers > 8) continue;
+        Sparse how;
+        how.name = fmt::format("mma.{}.sync.aligned.m16n8k{}.row.col.{}", variant, k, types);
+        how.counts = {sums(types.substr(0, 3)), registers, registers,
+                      sums(types.substr(types.size() - 3))};
+        for (const std::string selector : {"0", "1", "2", "3"}) {
+          how.selector = selector;
+          forms.statements.push_back(sparse(how));
+        }
+        how.selector = "0";
+        for (const auto& [version, target] : {std::pair{"7.0", "sm_80"},
+                                              {"7.1", "sm_80"},
+                                              {"8.3", "sm_89"},
+                                              {"8.4", "sm_89"},
+                                              {"8.5", "sm_90"},
+                                              {"9.0", "sm_75"},
+                                              {"9.0", "sm_86"},
+                                              {"9.0", "sm_89"}}) {
+          how.version = version;
+          how.target = target;
+          forms.statements.push_back(sparse(how));
+        }
+      }
+  const SparseShape kShapes[] = {
+      {16, "f16.f16.f16.f16"}, {8, "f32.tf32.tf32.f32"}, {32, "s32.s8.u8.s32"}};
+  for (const auto& [k, types] : kShapes) {
+    const std::string shape = fmt::format("m16n8k{}", k), behind = "." + types;
+    Sparse how;
+    how.counts = {sums(types.substr(0, 3)), 2, 2, sums(types.substr(0, 3))};
+    const auto add = [&](const std::string& name) {
+      how.name = name;
+      operands.statements.push_back(sparse(how));
+    };
+    const std::string front = "mma.sp.sync.aligned.", full = front + shape + ".row.col" + behind;
+    for (const std::string layouts : {".row.row", ".col.col", ".col.row", ".row", ""})
+      add(front + shape + layouts + behind);
+    for (const std::string more : {".satfinite", ".rn", ".relu", ".xor.popc", ".sp"})
+      add(front + shape + ".row.col" + more + behind);
+    for (const std::string head :
+         {"mma.sync.aligned.sp.", "mma.sync.sp.aligned.", "mma.sp.aligned.sync.", "mma.sp.sync.",
+          "mma.sp.aligned.", "mma.sp.sp::ordered_metadata.sync.aligned.", "mma.sp::ordered.sync.",
+          "mma.sync.aligned.", "wmma.sp.sync.aligned."})
+      add(head + shape + ".row.col" + behind);
+    add("mma." + shape + ".sp.sync.aligned.row.col" + behind);
+    add(front + "row.col." + shape + behind);
+    for (unsigned part = 0; part < 4; ++part)
+      for (const int change : {-1, 1, 2}) {
+        const auto counts = how.counts;
+        how.counts[part] = static_cast<unsigned>(static_cast<int>(counts[part]) + change);
+        add(full);
+        how.counts = counts;
+      }
+    for (const std::string e : {"r0", "h0", "d0", "f0", "p0", "0", "0xeeeeeeee", "{e0}", "{e0,e1}",
+                                "%laneid", "_", "-e0", "v", "u", "s", "hh"}) {
+      how.e = e;
+      how.name = full;
+      Statement each = sparse(how);
+      const std::size_t body = each.module.find(".reg .b32 e<2>;");
+      each.module.insert(body, ".reg .u32 u; .reg .s32 s; .reg .f16x2 hh; .reg .v2 .b32 v; ");
+      operands.statements.push_back(std::move(each));
+    }
+    how.e = "e0";
+    for (const std::string selector :
+         {"4", "-1", "0x0", "1+1", "0U", "1.0", "r0", "e0", "%laneid", "{0}", "WARP_SZ",
+          "WARP_SZ-32", "0x100000000", "1, 0", "!0", "(1)", "01"}) {
+      how.selector = selector;
+      add(full);
+    }
+  }
+  groups.push_back(std::move(forms));
+  groups.push_back(std::move(operands));
+}
+
 }  // namespace
 
 void add_operands(std::vector<Group>& groups) {
@@ -187,6 +312,7 @@ void add_operands(std::vector<Group>& groups) {
   registers(groups);
   sources(groups);
   variables(groups);
+  sparse_products(groups);
 }
 
 }  // namespace ptx2spv

@@ -92,6 +92,7 @@ FunctionLowering::Matrix::Factor FunctionLowering::Matrix::factor(MatrixPart par
   f.tall = (part == MatrixPart::a) != transposed();
   f.sides = part == MatrixPart::a ? m : n;
   f.words = wide(f.element) ? k : k * ptx::bits(f.element) / 32;
+  if (part == MatrixPart::a && ptx::is_sparse(mods_)) f.words /= 2;
   return f;
 }
 
@@ -219,10 +220,22 @@ Value FunctionLowering::Matrix::integer(Value word, ptx::Type type, unsigned i) 
   return b_.op2(is_signed ? Op::ashr : Op::lshr, top, b_.i32(32 - bits));
 }
 
-Value FunctionLowering::Matrix::product(const Factor& a, const std::vector<Value>& x,
-                                        const Factor& c, const std::vector<Value>& y, Value sum) {
+/// The elements of words in the order of k; b1's and f64's words themselves.
+std::vector<Value> FunctionLowering::Matrix::unpacked(const Factor& f,
+                                                      const std::vector<Value>& words) {
+  if (floating()) return unpacked_floats(f, words);
+  if (wide(f.element) || f.element == ptx::Type::b1) return words;
+  std::vector<Value> elements;
+  for (const Value word : words)
+    for (unsigned k = 0; k < 32 / ptx::bits(f.element); ++k)
+      elements.push_back(integer(word, f.element, k));
+  return elements;
+}
+
+Value FunctionLowering::Matrix::product(const std::vector<Value>& x, const std::vector<Value>& y,
+                                        Value sum) {
   if (floating()) return float_product(x, y, sum);
-  if (wide(a.element)) {
+  if (wide(factor_type())) {
     const ir::FpAttr how{
         .kind = NumKind::f64, .round = round_of(mods_.rounding, ir::Round::rn), .nan = true};
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -231,16 +244,61 @@ Value FunctionLowering::Matrix::product(const Factor& a, const std::vector<Value
   }
   Value products = b_.i32(0);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    if (a.element == ptx::Type::b1) {
+    if (factor_type() == ptx::Type::b1) {
       const Value both = b_.op2(mods_.op == Mod::and_ ? Op::and_ : Op::xor_, x[i], y[i]);
       products = plus(products, b_.inst(Op::popcount, Type::i32, {both}));
-      continue;
+    } else {
+      products = plus(products, b_.op2(Op::mul, x[i], y[i]));
     }
-    for (unsigned k = 0; k < 32 / ptx::bits(a.element); ++k)
-      products =
-          plus(products, b_.op2(Op::mul, integer(x[i], a.element, k), integer(y[i], c.element, k)));
   }
   return l_.arith_.add(NumKind::s32, products, sum, mods_.sat);
+}
+
+/// The metadata of row `group_` or, of the other half, group_ + 8: words of which each four bits
+/// are of one group of b's elements. Elements of 16 bits and more have four groups in a half of a
+/// word of the thread that the selector names, narrower ones a word in one of every other thread.
+std::vector<Value> FunctionLowering::Matrix::metadata(unsigned half) {
+  const Value given = l_.read(a_[4], ptx::Type::b32), first = times(group_, 4);
+  const auto selector = static_cast<unsigned>(a_[5].value);
+  const auto from = [&](unsigned lane) { return from_lane(given, plus(first, b_.i32(lane))); };
+  const unsigned words = factor(MatrixPart::a).words / 4;
+  const bool narrow = ptx::bits(factor_type()) < 16;
+  std::vector<Value> found;
+  for (unsigned i = 0; i < words; ++i) {
+    if (narrow) {
+      found.push_back(from(2 * (words == 1 ? selector : i) + half));
+    } else {
+      const Value word = from(words == 1 ? selector : 2 * (selector & 1) + i);
+      found.push_back(half ? l_.arith_.hi16(word) : l_.arith_.lo16(word));
+    }
+  }
+  return found;
+}
+
+/// Of each group of y's elements those that the metadata names, half of them.
+std::vector<Value> FunctionLowering::Matrix::chosen(const std::vector<Value>& y,
+                                                    const std::vector<Value>& metadata) {
+  const unsigned groups = ptx::bits(factor_type()) < 16 ? 8 : 4;  // of a word
+  const std::size_t size = y.size() / (groups * metadata.size());
+  std::vector<Value> elements;
+  for (std::size_t group = 0; group < groups * metadata.size(); ++group)
+    for (unsigned i = 0; i < 2; ++i) {
+      const auto bit = [&](unsigned at) {
+        const Value word = metadata[group / groups];
+        const std::uint32_t mask = 1u << (4 * (group % groups) + 2 * i + at);
+        return b_.cmp(Op::ne, b_.op2(Op::and_, word, b_.i32(mask)), b_.i32(0));
+      };
+      const auto at = [&](std::size_t k) { return y[group * size + k]; };
+      if (size == 2) {
+        if (i == 0) elements.push_back(b_.select(bit(1), at(1), at(0)));
+        continue;
+      }
+      const std::size_t unit = size / 4;
+      for (std::size_t k = 0; k < unit; ++k)
+        elements.push_back(b_.select(bit(1), b_.select(bit(0), at(3 * unit + k), at(2 * unit + k)),
+                                     b_.select(bit(0), at(unit + k), at(k))));
+    }
+  return elements;
 }
 
 void FunctionLowering::Matrix::multiply() {
@@ -260,9 +318,14 @@ void FunctionLowering::Matrix::multiply() {
       y.push_back(unpacked(flat, exchanged(flat, columns, block, 0, odd)));
   std::vector<Value> results;
   for (std::size_t column = 0; column < y.size(); column += 2)
-    for (const std::vector<Value>& row : x)
+    for (unsigned row = 0; row < x.size(); ++row) {
+      const bool sparse = ptx::is_sparse(mods_);
+      const std::vector<Value> choice = sparse ? metadata(row) : std::vector<Value>{};
       for (unsigned odd = 0; odd < 2; ++odd)
-        results.push_back(product(tall, row, flat, y[column + odd], sums[results.size()]));
+        results.push_back(product(x[row],
+                                  sparse ? chosen(y[column + odd], choice) : y[column + odd],
+                                  sums[results.size()]));
+    }
   write_results(results);
 }
 

@@ -77,8 +77,10 @@ class FunctionLowering::Matrix {
 
   std::vector<Value> exchanged(const Factor& f, const std::vector<Value>& registers, unsigned block,
                                unsigned half, unsigned odd);
-  Value product(const Factor& a, const std::vector<Value>& x, const Factor& c,
-                const std::vector<Value>& y, Value sum);
+  std::vector<Value> unpacked(const Factor& f, const std::vector<Value>& words);
+  Value product(const std::vector<Value>& x, const std::vector<Value>& y, Value sum);
+  std::vector<Value> metadata(unsigned half);
+  std::vector<Value> chosen(const std::vector<Value>& y, const std::vector<Value>& metadata);
   std::vector<Value> read_sums();
   void write_results(const std::vector<Value>& results);
 
@@ -86,7 +88,7 @@ class FunctionLowering::Matrix {
   ptx::Type factor_type() const { return ptx::matrix_element(inst_, MatrixPart::a); }
   bool floating() const;  ///< of less than 64 bits
   bool small() const;     ///< of 8
-  std::vector<Value> unpacked(const Factor& f, const std::vector<Value>& words);
+  std::vector<Value> unpacked_floats(const Factor& f, const std::vector<Value>& words);
   Value sum_of(std::span<const Value> x, std::span<const Value> y, Value addend);
   Value bias();
   Value addend(Value value, bool half);

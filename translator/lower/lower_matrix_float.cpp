@@ -26,33 +26,28 @@ bool FunctionLowering::Matrix::small() const {
   return factor_type() == ptx::Type::e4m3 || factor_type() == ptx::Type::e5m2;
 }
 
-/// The elements of words, and of 8 bits first those of all lower halves.
-std::vector<Value> FunctionLowering::Matrix::unpacked(const Factor& f,
-                                                      const std::vector<Value>& words) {
-  if (!floating()) return words;
+std::vector<Value> FunctionLowering::Matrix::unpacked_floats(const Factor& f,
+                                                             const std::vector<Value>& words) {
   std::vector<Value> elements;
   const auto add = [&](const char* routine, Value bits) {
     elements.push_back(l_.arith_.library(routine, Type::i32, {bits}));
   };
-  if (small()) {
-    const NumKind kind = f.element == ptx::Type::e4m3 ? NumKind::e4m3 : NumKind::e5m2;
-    for (const unsigned first : {0u, 2u})
-      for (const Value word : words)
-        for (const unsigned i : {first, first + 1}) {
-          const Value byte = b_.op2(Op::and_, b_.op2(Op::lshr, word, b_.i32(8 * i)), b_.i32(0xff));
-          add("matrix_f16",
-              l_.arith_.convert(NumKind::f16, kind, byte, ir::Round::rn, false, false));
-        }
-    return elements;
-  }
   for (const Value word : words) {
     if (f.element == ptx::Type::tf32) {
       add("matrix_tf32", word);
       continue;
     }
-    const char* routine = is_half(f.element) ? "matrix_f16" : "matrix_bf16";
-    add(routine, l_.arith_.lo16(word));
-    add(routine, l_.arith_.hi16(word));
+    if (!small()) {
+      const char* routine = is_half(f.element) ? "matrix_f16" : "matrix_bf16";
+      add(routine, l_.arith_.lo16(word));
+      add(routine, l_.arith_.hi16(word));
+      continue;
+    }
+    const NumKind kind = f.element == ptx::Type::e4m3 ? NumKind::e4m3 : NumKind::e5m2;
+    for (unsigned i = 0; i < 4; ++i) {
+      const Value byte = b_.op2(Op::and_, b_.op2(Op::lshr, word, b_.i32(8 * i)), b_.i32(0xff));
+      add("matrix_f16", l_.arith_.convert(NumKind::f16, kind, byte, ir::Round::rn, false, false));
+    }
   }
   return elements;
 }
@@ -106,9 +101,18 @@ Value FunctionLowering::Matrix::float_product(std::span<const Value> x, std::spa
     return result(sum_of(x.last(n), y.last(n), addend(first, false)), false);
   }
   if (!small()) return result(sum_of(x, y, addend(sum, from_half)), half);
-  // Two products of f16 that begin with zero, and a rounded sum.
-  const Value first = result(sum_of(x.first(n), y.first(n), addend(b_.i32(0), half)), half);
-  const Value both = result(sum_of(x.last(n), y.last(n), addend(first, half)), half);
+  // Two products of f16 that begin with zero, of elements 4i and 4i + 1 and of the others, and a
+  // rounded sum.
+  Value both = b_.i32(0);
+  for (const unsigned first : {0u, 2u}) {
+    std::vector<Value> part[2];
+    for (std::size_t i = first; i < x.size(); i += 4)
+      for (const std::size_t k : {i, i + 1}) {
+        part[0].push_back(x[k]);
+        part[1].push_back(y[k]);
+      }
+    both = result(sum_of(part[0], part[1], addend(both, half)), half);
+  }
   return b_.fp(Op::fadd, Type::i32, {both, sum}, {.kind = half ? NumKind::f16 : NumKind::f32});
 }
 

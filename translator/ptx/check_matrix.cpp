@@ -42,7 +42,7 @@ Fragment fragment_of(const Instruction& inst, MatrixPart part) {
   const bool factor = part == MatrixPart::a || part == MatrixPart::b;
   // mma.m8n8k4 of halves makes four products side by side.
   const bool four = inst.op == Opcode::mma && inst.mods->geom == Mod::m8n8k4 && type != Type::f64;
-  const unsigned elements = (part == MatrixPart::a   ? m * k
+  const unsigned elements = (part == MatrixPart::a   ? m * (is_sparse(*inst.mods) ? k / 2 : k)
                              : part == MatrixPart::b ? n * k
                                                      : m * n) *
                             (four ? 4 : 1) / 32;
@@ -110,10 +110,12 @@ void Checker::check_matrix() {
     if (inst_->operand_count > 2) check_rule({.role = OperandRole::source, .type = Type::u32}, 2);
     return;
   }
-  if (!count_is(4, 4)) return;
+  const unsigned count = is_sparse(*mods_) ? 6 : 4;
+  if (!count_is(count, count)) return;
   constexpr MatrixPart kParts[] = {MatrixPart::d, MatrixPart::a, MatrixPart::b, MatrixPart::c};
   for (unsigned i = 0; i < 4; ++i)
     if (!fragment(op(i), fragment_of(*inst_, kParts[i]), i == 0, i == 3)) return;
+  if (is_sparse(*mods_)) check_generic();
 }
 
 }  // namespace ptx2spv::ptx

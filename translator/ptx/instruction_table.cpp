@@ -59,6 +59,7 @@ constexpr NamedSlot kNamedSlots[] = {
     {"layout", SlotKind::layout, ""},
     {"alayout", SlotKind::layout, ""},
     {"blayout", SlotKind::layout, ""},
+    {"spvariant", SlotKind::plain, "sp sp::ordered_metadata"},
 };
 constexpr std::string_view kHints =
     "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "

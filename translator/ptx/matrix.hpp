@@ -19,6 +19,10 @@ MatrixShape matrix_shape(Mod shape);
 enum class MatrixPart : std::uint8_t { a, b, c, d };
 /// The type of the elements.
 Type matrix_element(const Instruction& inst, MatrixPart part);
+/// Whether half of a's elements are left out.
+inline bool is_sparse(const Modifiers& mods) {
+  return mods.has(Mod::sp) || mods.has(Mod::sp_ordered_metadata);
+}
 /// The part that wmma.load or wmma.store moves.
 MatrixPart matrix_part(const Modifiers& mods);
 
