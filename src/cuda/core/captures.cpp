@@ -224,6 +224,8 @@ CUresult capture(StreamObject& stream, Operation operation) {
 }
 
 CUresult record(StreamObject& stream, EventObject& event) {
+  if (event.context != stream.context)
+    return fail(eInvalidResourceHandle, "the event and the stream are of different contexts");
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) return defer_record(stream, event) ? eSuccess : record_event(stream, event);

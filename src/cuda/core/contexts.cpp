@@ -75,6 +75,8 @@ CUresult destroy_context(ContextObject& object) {
   auto context = tables().contexts.find(&object);
   if (!context || !context->alive.exchange(false))
     return fail(eDeviceUninitialized, "the context is destroyed already");
+  for (const auto& each : tables().streams.all())
+    if (each->context == context.get()) abandon_capture(*each);
   const CUresult last = synchronize(*context);
   const auto mine = [&](const auto& each) { return each.context == context.get(); };
   Tables& all = tables();

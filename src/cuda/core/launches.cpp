@@ -193,8 +193,7 @@ CUresult enqueue_kernel(const std::shared_ptr<StreamObject>& stream, FunctionObj
   config.cooperative = cooperative;
   bool captured = false;
   if (CUresult code = begin_work(*stream, captured); code != eSuccess) return code;
-  if (CUresult code = check_context(*stream, function); code != eSuccess)
-    return captured ? break_capture(*stream, code) : code;
+  if (CUresult code = check_context(*stream, function); code != eSuccess) return code;
   if (cooperative) {
     if (CUresult code = check_extents(function, config); code != eSuccess) return code;
     const int threads = static_cast<int>(config.block.x * config.block.y * config.block.z);

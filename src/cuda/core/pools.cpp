@@ -335,6 +335,7 @@ CUresult allocate_in_stream(ContextObject& context, StreamObject& stream, CUmemo
 }
 
 CUresult free_in_stream(StreamObject& stream, CUdeviceptr address) {
+  if (!address) return eSuccess;
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;
   if (!captured) {

@@ -302,8 +302,8 @@ CUresult wait_for_event(EventObject& event) {
 }
 
 CUresult elapsed(EventObject& start, EventObject& end, float& milliseconds) {
-  if (start.context->device != end.context->device)
-    return fail(eInvalidResourceHandle, "the events are of different devices");
+  if (start.context != end.context)
+    return fail(eInvalidResourceHandle, "the events are of different contexts");
   if ((start.flags | end.flags) & kEventDisableTiming)
     return fail(eInvalidResourceHandle, "an event was made without timing");
   if (is_kept(start) || is_kept(end)) {

@@ -21,27 +21,48 @@ CUresult pointer_attribute(void* data, int attribute, CUdeviceptr address) {
     case 4:
       if (!allocation->host) return fail(eInvalidValue, "the host does not reach the memory");
       return put(static_cast<void*>(allocation->host + offset));
-    case 6: return put(1);
+    case 6: return put(host ? 0 : 1);
     case 7: return put(allocation->id);
-    case 8: return put(static_cast<unsigned char>(allocation->use == MemoryUse::managed));
+    case 8: return put(allocation->use == MemoryUse::managed ? 1 : 0);
     case 9: return put(allocation->context->device->ordinal);
-    case 10: return put(static_cast<unsigned char>(0));
+    case 10: return put(0);
     case 11: return put(CUdeviceptr{allocation->address});
     case 12: return put(allocation->bytes);
-    case 13: return put(static_cast<unsigned char>(1));
+    case 13: return put(1);
     case 14: return put(std::uint64_t{0});
-    case 15: return put(static_cast<unsigned char>(0));
+    case 15: return put(0);
     case 16: return put(3);
     case 17: return put(allocation->pool.get());
     case 18: return put(allocation->bytes);
     case 19: return put(CUdeviceptr{allocation->address});
     case 20: return put(allocation->id);
-    case 21: return put(static_cast<unsigned char>(0));
+    case 21: return put(0);
     default: return fail(eInvalidValue, "no such attribute of a pointer");
   }
 }
 
 namespace {
+
+/// What an H100's driver (580.159) has in cuPointerGetAttributes of what an address lacks. `host`
+/// is the address where CUDA does not know it, and null where the host does not reach it.
+void put_unknown(void* data, int attribute, CUdeviceptr host) {
+  const auto put = [&](auto value) { std::memcpy(data, &value, sizeof value); };
+  switch (attribute) {
+    case 4: return put(host);
+    case 9: return put(-2);  // CU_DEVICE_INVALID
+    case 11:
+    case 12: return;
+    case 1:
+    case 3:
+    case 7:
+    case 14:
+    case 17:
+    case 18:
+    case 19:
+    case 20: return put(std::uint64_t{0});
+    default: return put(0);
+  }
+}
 
 CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made) {
   return call([&](ContextObject& context) {
@@ -109,9 +130,8 @@ CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** data, CU
     if (std::any_of(attributes, attributes + count, is_none))
       return fail(eInvalidValue, "no such attribute of a pointer");
     for (unsigned i = 0; i < count; ++i)
-      if (data[i] && pointer_attribute(data[i], attributes[i], address) != eSuccess &&
-          attributes[i] <= 4)
-        std::memset(data[i], 0, attributes[i] == 2 ? 4 : 8);
+      if (data[i] && pointer_attribute(data[i], attributes[i], address) != eSuccess)
+        put_unknown(data[i], attributes[i], find_address(address) ? 0 : address);
     return eSuccess;
   });
 }
