@@ -522,7 +522,8 @@ TEST_P(CudaHostSide, AnswersAsNvidias) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
                          ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
-                                           "units", "homeless", "references", "pools", "edges"));
+                                           "units", "homeless", "references", "pools", "edges",
+                                           "foreign", "pairing"));
 
 // The reasons of calls and what they leave in a trace are kept by thread, too.
 TEST(CudaExits, DestructorsAndHandlersMakeCalls) {

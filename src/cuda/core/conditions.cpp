@@ -92,7 +92,7 @@ CUresult conditional_operation(CUDA_CONDITIONAL_NODE_PARAMS& params, Operation& 
   operation.type = params.type;
   for (unsigned i = 0; i < params.size; ++i) {
     operation.bodies.push_back(std::make_shared<GraphObject>());
-    operation.bodies.back()->body = true;
+    operation.bodies.back()->part = GraphObject::Part::body;
     operation.handles.push_back(tables().graphs.add(operation.bodies.back()));
   }
   params.phGraph_out = operation.handles.data();  // a move of the vector leaves it where it is

@@ -47,7 +47,7 @@ struct GraphObject {
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
   KeptObjects user_objects;
   std::vector<std::shared_ptr<Condition>> conditions;  ///< of clones, too
-  bool body = false;                        ///< of a conditional node, which it goes with
+  enum class Part { none, child, body } part = Part::none;  ///< of the node that it goes with
   std::weak_ptr<GraphExecObject> instance;  ///< the last one, of a graph that has memory
 };
 
@@ -60,6 +60,7 @@ struct GraphExecObject {
   unsigned long long flags = 0;
 };
 
+inline bool is_part(const GraphObject& graph) { return graph.part != GraphObject::Part::none; }
 CUresult add_node(GraphObject& graph, Operation operation, std::span<GraphNodeObject* const> before,
                   GraphNodeObject*& made);
 CUresult add_edge(GraphNodeObject& from, GraphNodeObject& to);

@@ -1,5 +1,8 @@
 // Questions about graphs and changes of them, as both interfaces ask for.
 #include <algorithm>
+#include <deque>
+#include <ranges>
+#include <unordered_map>
 
 #include "src/cuda/core/graph.hpp"
 
@@ -117,15 +120,22 @@ bool fits(const CUDA_MEMSET_NODE_PARAMS& is, const CUDA_MEMSET_NODE_PARAMS& beco
   return same || std::max(is.height, becomes.height) <= 1;
 }
 
-UpdateResult compare_graphs(const GraphObject& is, const GraphObject& becomes);
+bool same_context(const RecordOperation& is, const RecordOperation& becomes) {
+  const auto first = tables().events.find(is.event), second = tables().events.find(becomes.event);
+  return !first || !second || first->context == second->context;
+}
 
-/// Whether nodes in this order may become those: kUpdated, or why not and at which.
-UpdateResult compare(const std::vector<GraphNodeObject*>& is,
-                     const std::vector<GraphNodeObject*>& becomes, CUgraphNode& failed);
+/// The nodes of an instance, each with the one that it becomes.
+using Pairs = std::vector<std::pair<GraphNodeObject*, GraphNodeObject*>>;
+
+/// Whether a graph's nodes may become another's: `updated`, or why not, and at which of these.
+UpdateResult compare(const GraphObject& is, const GraphObject& becomes, Pairs& pairs,
+                     CUgraphNode& failed);
 
 /// The same for an instance's node alone. Copies stay between the same kinds of memory. What is
 /// copied or filled may change its size where it is one row.
-UpdateResult compare(const Operation& is, const Operation& becomes) {
+UpdateResult compare(const Operation& is, const Operation& becomes, CUgraphNode& failed) {
+  Pairs inner;
   if (is.what.index() != becomes.what.index()) return UpdateResult::node_type_changed;
   bool fit = true;
   if (const auto* copy = std::get_if<CopyOperation>(&is.what))
@@ -133,50 +143,59 @@ UpdateResult compare(const Operation& is, const Operation& becomes) {
   if (const auto* fill = std::get_if<MemsetOperation>(&is.what))
     fit = fits(fill->set, std::get<MemsetOperation>(becomes.what).set);
   if (const auto* child = std::get_if<ChildOperation>(&is.what))
-    return compare_graphs(*child->graph, *std::get<ChildOperation>(becomes.what).graph);
+    return compare(*child->graph, *std::get<ChildOperation>(becomes.what).graph, inner, failed);
+  if (const auto* record = std::get_if<RecordOperation>(&is.what))
+    fit = same_context(*record, std::get<RecordOperation>(becomes.what));
   if (const auto* choice = std::get_if<ConditionalOperation>(&is.what)) {
     const auto& other = std::get<ConditionalOperation>(becomes.what);
     if (choice->type != other.type || choice->bodies.size() != other.bodies.size())
       return UpdateResult::parameters_changed;
     for (std::size_t i = 0; i < other.bodies.size(); ++i)
-      if (const auto result = compare_graphs(*choice->bodies[i], *other.bodies[i]);
+      if (const auto result = compare(*choice->bodies[i], *other.bodies[i], inner, failed);
           result != UpdateResult::updated)
         return result;
   }
   return fit ? UpdateResult::updated : UpdateResult::parameters_changed;
 }
 
-UpdateResult compare(const std::vector<GraphNodeObject*>& is,
-                     const std::vector<GraphNodeObject*>& becomes, CUgraphNode& failed) {
-  if (is.size() != becomes.size()) return UpdateResult::topology_changed;
-  std::unordered_map<const GraphNodeObject*, std::size_t> own, others;
-  for (std::size_t i = 0; i < is.size(); ++i) {
-    own[is[i]] = i;
-    others[becomes[i]] = i;
-  }
-  const auto numbers = [](const std::vector<GraphNodeObject*>& nodes, const auto& places) {
-    std::vector<std::size_t> all;
-    for (const GraphNodeObject* each : nodes) all.push_back(places.at(each));
-    std::sort(all.begin(), all.end());
-    return all;
+/// The newest first.
+std::vector<GraphNodeObject*> leaves(const GraphObject& graph) {
+  std::vector<GraphNodeObject*> found;
+  for (const auto& each : std::views::reverse(graph.nodes))
+    if (each->after.empty()) found.push_back(each.get());
+  return found;
+}
+
+/// As an H100's driver (580.159) finds pairs: from the leaves on, breadth first.
+UpdateResult compare(const GraphObject& is, const GraphObject& becomes, Pairs& pairs,
+                     CUgraphNode& failed) {
+  std::scoped_lock lock(const_cast<GraphObject&>(is).mutex,
+                        const_cast<GraphObject&>(becomes).mutex);
+  failed = nullptr;
+  if (is.nodes.size() != becomes.nodes.size()) return UpdateResult::topology_changed;
+  const auto own = leaves(is), others = leaves(becomes);
+  if (own.size() < others.size()) failed = others[own.size()];
+  if (own.size() != others.size()) return UpdateResult::topology_changed;
+  std::deque<Pairs::value_type> open;
+  const auto add = [&](const auto& from, const auto& to) {
+    for (std::size_t i = 0; i < from.size(); ++i) open.emplace_back(from[i], to[i]);
   };
-  for (std::size_t i = 0; i < is.size(); ++i) {
-    failed = becomes[i];
-    if (numbers(is[i]->before, own) != numbers(becomes[i]->before, others))
-      return UpdateResult::topology_changed;
-    const UpdateResult result = compare(is[i]->operation, becomes[i]->operation);
+  add(own, others);
+  std::unordered_map<const GraphNodeObject*, const GraphNodeObject*> partners;
+  for (; !open.empty(); open.pop_front()) {
+    const auto [node, other] = open.front();
+    const bool first = partners.try_emplace(node, other).second;
+    const bool both = partners.try_emplace(other, node).second && first;
+    if (!first && partners[node] == other) continue;
+    failed = other;
+    if (!both || node->before.size() != other->before.size()) return UpdateResult::topology_changed;
+    const UpdateResult result = compare(node->operation, other->operation, failed);
     if (result != UpdateResult::updated) return result;
+    pairs.push_back(open.front());
+    add(node->before, other->before);
   }
   failed = nullptr;
   return UpdateResult::updated;
-}
-
-UpdateResult compare_graphs(const GraphObject& is, const GraphObject& becomes) {
-  std::vector<GraphNodeObject*> own, others;
-  CUgraphNode failed = nullptr;
-  if (sort(is, own) != eSuccess || sort(becomes, others) != eSuccess)
-    return UpdateResult::topology_changed;
-  return compare(own, others, failed);
 }
 
 }  // namespace
@@ -188,7 +207,8 @@ CUresult replace(CUgraphExec handle, CUgraphNode node, Operation operation) {
   GraphNodeObject* instance = instance_of(*exec, *original);
   if (!instance) return no_node();
   const bool child = std::holds_alternative<ChildOperation>(operation.what);
-  if (compare(instance->operation, operation) != UpdateResult::updated)
+  CUgraphNode failed = nullptr;
+  if (compare(instance->operation, operation, failed) != UpdateResult::updated)
     return fail(child ? eGraphExecUpdateFailure : eInvalidValue,
                 "an instance's node changes its type, its shape or where its memory lies");
   return replace(instance, std::move(operation));
@@ -200,20 +220,21 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
   result = UpdateResult::error;
   auto exec = tables().graph_execs.find(handle);
   auto graph = tables().graphs.find(graph_handle);
-  if (!exec || !graph) return no_graph();
+  if (!exec || !graph || is_part(*graph)) return no_graph();
   std::vector<GraphNodeObject*> order;
   if (CUresult code = sort(*graph, order); code != eSuccess) return code;
-  exec->graph->conditions = graph->conditions;
-  result = compare(exec->order, order, failed);
+  Pairs pairs;
+  result = compare(*exec->graph, *graph, pairs, failed);
   if (result != UpdateResult::updated)
     return fail(eGraphExecUpdateFailure, "the graphs differ in more than what nodes are given");
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    Operation& own = exec->order[i]->operation;
-    own = order[i]->operation;
+  exec->graph->conditions = graph->conditions;
+  for (const auto& [node, other] : pairs) {
+    Operation& own = node->operation;
+    own = other->operation;
     if (auto* child = std::get_if<ChildOperation>(&own.what)) child->graph = clone(*child->graph);
     if (auto* choice = std::get_if<ConditionalOperation>(&own.what))
       for (auto& body : choice->bodies) body = clone(*body);
-    exec->order[i]->original = order[i];
+    node->original = other;
   }
   return eSuccess;
 }
@@ -225,6 +246,7 @@ CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made, 
   if (flags & ~0xfull) return fail(eInvalidValue, "unknown flags of a graph");
   if ((flags & kGraphUpload) && !with_params)
     return fail(eInvalidValue, "an instance is uploaded in the stream of its parameters");
+  if (is_part(*graph)) return fail(eNotSupported, "the graph is instantiated with its node's");
   if (flags & kGraphDeviceLaunch)
     return not_supported("a graph for launches by kernels", "kernels launch nothing");
   const bool memory = has_memory(*graph);
@@ -232,7 +254,7 @@ CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made, 
     return fail(eNotSupported, "a graph that has memory is instantiated once at a time");
   std::shared_ptr<GraphExecObject> exec;
   if (CUresult code = instantiate(*graph, exec); code != eSuccess) return code;
-  exec->flags = flags;
+  exec->flags = flags & kGraphFreeOnLaunch;  // of the others nothing is left to ask for
   if (memory) graph->instance = exec;
   *made = tables().graph_execs.add(std::move(exec));
   return eSuccess;

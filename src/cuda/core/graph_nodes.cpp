@@ -50,6 +50,7 @@ CUresult child_operation(CUgraph handle, int ownership, Operation& made) {
   if (!graph) return fail(eInvalidValue, "no such graph");
   if (ownership)
     return not_supported("a child graph whose ownership moves", "child graphs are cloned");
+  if (is_part(*graph)) return fail(eNotSupported, "the graph is another node's");
   if (has_conditional(*graph)) return fail(eNotSupported, "a child graph has no conditional nodes");
   if (has_memory(*graph))
     return fail(eNotSupported, "a cloned child graph allocates or frees memory");
@@ -149,6 +150,7 @@ CUresult event_of(CUgraphNode node, CUevent* event, bool record) {
 
 CUresult child_of(CUgraphNode node, CUgraph* graph) {
   return read<ChildOperation>(node, graph, [&](auto& held) {
+    held.graph->part = GraphObject::Part::child;
     *graph = held.graph.get();
     if (!tables().graphs.has(*graph)) tables().graphs.add(held.graph);
   });
@@ -201,16 +203,16 @@ CUresult create_graph(CUgraph* graph, unsigned flags) {
 }
 
 CUresult destroy_graph(CUgraph graph) {
-  if (auto found = tables().graphs.find(graph); found && found->body)
-    return fail(eInvalidValue, "the body goes with its conditional node");
+  if (auto found = tables().graphs.find(graph); found && is_part(*found))
+    return fail(eInvalidValue, "the graph goes with its node");
   return tables().graphs.take(graph) ? eSuccess : fail(eInvalidValue, "no such graph");
 }
 
 CUresult clone_graph(CUgraph* made, CUgraph handle) {
   auto graph = tables().graphs.find(handle);
   if (!made || !graph) return fail(eInvalidValue, "no such graph");
-  if (has_conditional(*graph))
-    return fail(eNotSupported, "a graph with conditional nodes is not cloned");
+  if (has_conditional(*graph) || graph->part == GraphObject::Part::body)
+    return fail(eNotSupported, "conditional nodes and their bodies are not cloned");
   if (has_memory(*graph)) return fail(eNotSupported, "a graph that has memory is not cloned");
   *made = tables().graphs.add(clone(*graph));
   return eSuccess;
