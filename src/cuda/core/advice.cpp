@@ -14,6 +14,9 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr int kNowhere = -2, kHost = -1;  // CU_DEVICE_INVALID, CU_DEVICE_CPU
 
+/// CUmemLocationType: of the host's nodes one, and the one of the calling thread.
+constexpr int kDevice = 1, kNode = 3, kCurrentNode = 4;
+
 /// CUmem_advise.
 enum : int {
   kSetReadMostly = 1,
@@ -99,11 +102,11 @@ int type_of_place(int place) { return place == kNowhere ? 0 : place == kHost ? 2
 }  // namespace
 
 AdvisedPlace location_of(const CUmemLocation& location) {
-  constexpr int kDevice = 1, kNode = 3, kLast = 4;  // a node of the host, the current node
-  if (location.type < kDevice || location.type > kLast) return {0, eInvalidValue};
-  if (location.type == kDevice)
-    return {location.id, device_at(location.id) ? eSuccess : eInvalidDevice};
-  return {kHost, location.type == kNode && !is_node(location.id) ? eInvalidValue : eSuccess};
+  const int type = location.type;
+  if (type < kDevice || type > kCurrentNode) return {0, eInvalidValue, 0};
+  if (type == kDevice)
+    return {location.id, device_at(location.id) ? eSuccess : eInvalidDevice, type};
+  return {kHost, type == kNode && !is_node(location.id) ? eInvalidValue : eSuccess, type};
 }
 
 AdvisedPlace location_of_ordinal(int ordinal) {
@@ -114,8 +117,10 @@ CUresult advise(CUdeviceptr address, std::size_t bytes, int advice, AdvisedPlace
   if (advice < kSetReadMostly || advice > kUnsetAccessed)
     return fail(eInvalidValue, "no such advice");
   const bool located = advice == kSetPreferred || advice >= kSetAccessed;
-  if (!located) place = {kHost, eSuccess};
+  if (!located && place.type) place = {kHost, eSuccess};
   if (place.code != eSuccess) return fail(eInvalidValue, "no such device or node");
+  if (advice >= kSetAccessed && place.type >= kNode)
+    return fail(eInvalidValue, "a device accesses memory, or the whole host");
   if (is_pageable(address, bytes, place.ordinal)) return eSuccess;
   if (CUresult code = check_managed(address, bytes); code != eSuccess) return code;
   std::lock_guard lock(pages().mutex);

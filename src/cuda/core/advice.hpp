@@ -10,6 +10,7 @@ namespace ptx2spv::cuda {
 struct AdvisedPlace {
   int ordinal = 0;
   CUresult code = eSuccess;  ///< what a prefetch there answers: there may be no such place
+  int type = 1;              ///< CUmemLocationType
 };
 AdvisedPlace location_of(const CUmemLocation& location);
 /// The same of an ordinal.

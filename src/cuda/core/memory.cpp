@@ -153,8 +153,10 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
   const bool host =
       use == MemoryUse::host || (use == MemoryUse::managed && !context.device->shared_addresses);
   const bool guarded = use == MemoryUse::managed && needs_guard(context);
-  const auto alignment =
-      guarded ? static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) : runtime::Heap::kAlignment;
+  // Guards and advice are of whole pages; an H100's managed memory begins with one, too.
+  const auto alignment = use == MemoryUse::managed
+                             ? static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))
+                             : runtime::Heap::kAlignment;
   auto buffer = with_room(context, [&]() -> Result<Buffer> {
     if (kept) return *kept;
     if (use == MemoryUse::host && bytes <= kMailbox)

@@ -284,8 +284,6 @@ CUresult cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* desc, CUtexO
 CUresult cudaCreateSurfaceObject(CUsurfObject* made, const cudaResourceDesc* resource) {
   if (!made || !resource) return keep(eInvalidValue);
   return call([&](ContextObject& context) -> CUresult {
-    if (resource->resType > static_cast<int>(kResourceMipmap))
-      return fail(eInvalidValue, "a surface object is over an array");
     CUDA_RESOURCE_DESC over;
     if (CUresult code = convert(*resource, over); code != eSuccess) return code;
     return create_surface(context, over, *made);

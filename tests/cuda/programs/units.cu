@@ -202,11 +202,49 @@ void objects() {
   TELL(cudaGraphReleaseUserObject(g, object, 1));
 }
 
+/// Advice on managed memory for every kind of place: a row of each, 1 where it is taken.
+void places() {
+  struct {
+    const char* name;
+    int type, id;
+  } const all[] = {{"device", 1, 0},      {"another device", 1, 1}, {"device -1", 1, -1},
+                   {"device -2", 1, -2},  {"host", 2, 0},           {"host 7", 2, 7},
+                   {"node", 3, 0},        {"another node", 3, 9},   {"own node", 4, 0},
+                   {"no place", 0, 0},    {"no kind", 99, 0}};
+  char* p = nullptr;
+  CHECK(cudaMallocManaged(&p, 3 * 4096));
+  std::printf("in a page %d\n", static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 4096));
+  CHECK(cudaMemAdvise(p + 2048, 4096, cudaMemAdviseSetAccessedBy, {cudaMemLocationTypeDevice, 0}));
+  for (const std::size_t pages : {2, 3}) {
+    int device = 99;
+    CHECK(cudaMemRangeGetAttribute(&device, sizeof device, cudaMemRangeAttributeAccessedBy, p,
+                                   pages * 4096));
+    std::printf("%zu pages are accessed by %d\n", pages, device);
+  }
+  for (const auto& each : all) {
+    cudaMemLocation place{static_cast<cudaMemLocationType>(each.type), each.id};
+    std::printf("%s:", each.name);
+    for (int advice = 0; advice <= 7; ++advice) {
+      const auto code = cudaMemAdvise(p, 8192, static_cast<cudaMemoryAdvise>(advice), place);
+      std::printf(" %d", code == cudaSuccess);
+      (void)cudaGetLastError();
+    }
+    std::printf("\n");
+  }
+  cudaResourceDesc resource{};
+  cudaSurfaceObject_t surface = 0;
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = p;
+  NOTE("surface over linear memory without channels",
+       cudaCreateSurfaceObject(&surface, &resource));
+}
+
 constexpr Group kGroups[] = {
     {"host_memory", host_memory},
     {"managed", managed},
     {"shapes", shapes},
     {"objects", objects},
+    {"places", places},
 };
 
 }  // namespace
