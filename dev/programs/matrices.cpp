@@ -163,11 +163,12 @@ void add_sparse(std::vector<MatrixForm>& forms, Shape shape, bool whole_a, unsig
   const unsigned registers = whole_a ? 4 : 2, sums = how.d == "f16" ? 2 : 4;
   const Fragment d{kind_of(how.d), sums, 0}, a{'r', registers, 8}, b{'r', registers, 16},
       e{'r', 1, 48}, c{kind_of(how.c), sums, 24};
-  const auto add = [&](const std::string& variant, unsigned selector, Element metadata) {
+  const auto add = [&](const std::string& variant, unsigned selector, Element metadata,
+                       const char* behind) {
     MatrixForm form;
     const std::string front = fmt::format("mma.{}.sync.aligned.{}{}.{}.{}.{}.{}", variant,
                                           shape.text(), how.modifiers, how.d, how.a, how.b, how.c);
-    form.name = fmt::format("{} selector {}", front, selector);
+    form.name = fmt::format("{} selector {}{}", front, selector, behind);
     form.version = variant == "sp" ? how.version : 85u;
     form.target = how.target;
     form.parts = {{element_of(how.a), Role::a, a.words()},
@@ -184,9 +185,13 @@ void add_sparse(std::vector<MatrixForm>& forms, Shape shape, bool whole_a, unsig
                 d.store("%ot", 0);
     forms.push_back(std::move(form));
   };
-  for (const char* variant : {"sp", "sp::ordered_metadata"})
+  for (const char* variant : {"sp", "sp::ordered_metadata"}) {
     for (unsigned selector = 0; selector < selectors; ++selector)
-      add(variant, selector, how.a == "tf32" ? Element::one_of_two : Element::two_of_four);
+      add(variant, selector, how.a == "tf32" ? Element::one_of_two : Element::two_of_four, "");
+    // Indices in any order, and twice the same.
+    if (how.a == how.b && how.modifiers == ".row.col")
+      add(variant, 0, Element::bits, " any metadata");
+  }
 }
 
 void add_sparse_forms(std::vector<MatrixForm>& forms) {

@@ -658,6 +658,7 @@ std::string_view refusal(const std::string& message) {
       {"'tex.cube.v4.f32.f32' needs .target", "the manual: cubes are of sm_20"},
       {"selects nothing", "a selector is for video instructions"},
       {"'mma' wants a source of type .b32", "the manual: metadata are one register of .b32"},
+      {"this constant is 0 to 1", "an H100 refuses to run selectors 2 and 3 of it"},
       {"'mma' wants a register here", "the manual: metadata are one register of .b32"},
   };
   for (const Reason& reason : kReasons)

@@ -268,16 +268,30 @@ std::vector<Value> FunctionLowering::Matrix::metadata(unsigned half) {
     if (narrow) {
       found.push_back(from(2 * (words == 1 ? selector : i) + half));
     } else {
-      const Value word = from(words == 1 ? selector : 2 * (selector & 1) + i);
+      const Value word = from(words == 1 ? selector : 2 * selector + i);
       found.push_back(half ? l_.arith_.hi16(word) : l_.arith_.lo16(word));
     }
   }
   return found;
 }
 
-/// Of each group of y's elements those that the metadata names, half of them.
+/// Of each group of y's elements those that the metadata names, half of them. It names units of 8
+/// or 16 bits: two s4, and either half of a tf32.
 std::vector<Value> FunctionLowering::Matrix::chosen(const std::vector<Value>& y,
                                                     const std::vector<Value>& metadata) {
+  if (factor_type() == ptx::Type::tf32) {
+    std::vector<Value> halves;
+    for (const Value word : y) {
+      halves.push_back(l_.arith_.lo16(word));
+      halves.push_back(l_.arith_.hi16(word));
+    }
+    return unpacked(factor(MatrixPart::b), l_.memory_.words_of(units(halves, metadata), 2));
+  }
+  return units(y, metadata);
+}
+
+std::vector<Value> FunctionLowering::Matrix::units(const std::vector<Value>& y,
+                                                   const std::vector<Value>& metadata) {
   const unsigned groups = ptx::bits(factor_type()) < 16 ? 8 : 4;  // of a word
   const std::size_t size = y.size() / (groups * metadata.size());
   std::vector<Value> elements;
@@ -289,10 +303,6 @@ std::vector<Value> FunctionLowering::Matrix::chosen(const std::vector<Value>& y,
         return b_.cmp(Op::ne, b_.op2(Op::and_, word, b_.i32(mask)), b_.i32(0));
       };
       const auto at = [&](std::size_t k) { return y[group * size + k]; };
-      if (size == 2) {
-        if (i == 0) elements.push_back(b_.select(bit(1), at(1), at(0)));
-        continue;
-      }
       const std::size_t unit = size / 4;
       for (std::size_t k = 0; k < unit; ++k)
         elements.push_back(b_.select(bit(1), b_.select(bit(0), at(3 * unit + k), at(2 * unit + k)),
@@ -309,17 +319,19 @@ void FunctionLowering::Matrix::multiply() {
   const std::vector<Value> rows = l_.read_elements(a_[transposed() ? 2 : 1], word),
                            columns = l_.read_elements(a_[transposed() ? 1 : 2], word);
   const std::vector<Value> sums = read_sums();
+  const bool sparse = ptx::is_sparse(mods_);
   std::vector<std::vector<Value>> x, y;
   for (unsigned block = 0; block < tall.blocks(); ++block)
     for (unsigned half = 0; half < tall.halves(); ++half)
       x.push_back(unpacked(tall, exchanged(tall, rows, block, half, 0)));
   for (unsigned block = 0; block < flat.blocks(); ++block)
-    for (unsigned odd = 0; odd < 2; ++odd)
-      y.push_back(unpacked(flat, exchanged(flat, columns, block, 0, odd)));
+    for (unsigned odd = 0; odd < 2; ++odd) {
+      const std::vector<Value> words = exchanged(flat, columns, block, 0, odd);
+      y.push_back(sparse && flat.element == ptx::Type::tf32 ? words : unpacked(flat, words));
+    }
   std::vector<Value> results;
   for (std::size_t column = 0; column < y.size(); column += 2)
     for (unsigned row = 0; row < x.size(); ++row) {
-      const bool sparse = ptx::is_sparse(mods_);
       const std::vector<Value> choice = sparse ? metadata(row) : std::vector<Value>{};
       for (unsigned odd = 0; odd < 2; ++odd)
         results.push_back(product(x[row],

@@ -80,6 +80,7 @@ class FunctionLowering::Matrix {
   std::vector<Value> unpacked(const Factor& f, const std::vector<Value>& words);
   Value product(const std::vector<Value>& x, const std::vector<Value>& y, Value sum);
   std::vector<Value> metadata(unsigned half);
+  std::vector<Value> units(const std::vector<Value>& y, const std::vector<Value>& metadata);
   std::vector<Value> chosen(const std::vector<Value>& y, const std::vector<Value>& metadata);
   std::vector<Value> read_sums();
   void write_results(const std::vector<Value>& results);
