@@ -175,3 +175,68 @@ uint matrix_result_f16(const in uvec4 sum, const in uint bias)
     r = PICK(m == 0u || r == 0u, 0u, r | sign);
     return PICK(matrix_is_nan(sum), 0x7fffu, r);
 }
+
+// Policy fast: the same routines by the device's own float operations, where an unpacked element,
+// an addend and a sum are a float's bits.
+uint matrix_f16_fast(const in uint a)
+{
+    return f32_from_f16(a);
+}
+
+uint matrix_bf16_fast(const in uint a)
+{
+    return a << 16;
+}
+
+uint matrix_tf32_fast(const in uint a)
+{
+    return a & 0xffffe000u;
+}
+
+uvec2 matrix_addend_f32_fast(const in uint a, const in uint bias)
+{
+    return uvec2(a, bias);
+}
+
+uvec2 matrix_addend_f16_fast(const in uint a, const in uint bias)
+{
+    return uvec2(f32_from_f16(a), bias);
+}
+
+float matrix_dot(const in uvec4 x, const in uvec4 y, const in float c)
+{
+    float sum = uintBitsToFloat(x.x) * uintBitsToFloat(y.x) + c;
+    sum = uintBitsToFloat(x.y) * uintBitsToFloat(y.y) + sum;
+    sum = uintBitsToFloat(x.z) * uintBitsToFloat(y.z) + sum;
+    return uintBitsToFloat(x.w) * uintBitsToFloat(y.w) + sum;
+}
+
+uvec4 matrix_sum_4_fast(const in uvec4 x, const in uvec4 y, const in uvec2 c)
+{
+    return uvec4(floatBitsToUint(matrix_dot(x, y, uintBitsToFloat(c.x))), 0u, 0u, 0u);
+}
+
+uvec4 matrix_sum_8_fast(const in uvec4 x0, const in uvec4 x1, const in uvec4 y0, const in uvec4 y1,
+    const in uvec2 c)
+{
+    float first = matrix_dot(x0, y0, uintBitsToFloat(c.x));
+    return uvec4(floatBitsToUint(matrix_dot(x1, y1, first)), 0u, 0u, 0u);
+}
+
+uvec4 matrix_sum_16_fast(const in uvec4 x0, const in uvec4 x1, const in uvec4 x2,
+    const in uvec4 x3, const in uvec4 y0, const in uvec4 y1, const in uvec4 y2, const in uvec4 y3,
+    const in uvec2 c)
+{
+    float first = matrix_dot(x1, y1, matrix_dot(x0, y0, uintBitsToFloat(c.x)));
+    return uvec4(floatBitsToUint(matrix_dot(x3, y3, matrix_dot(x2, y2, first))), 0u, 0u, 0u);
+}
+
+uint matrix_result_f32_fast(const in uvec4 sum, const in uint)
+{
+    return sum.x;
+}
+
+uint matrix_result_f16_fast(const in uvec4 sum, const in uint)
+{
+    return f16_from_f32_rn(sum.x);
+}

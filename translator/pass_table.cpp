@@ -241,6 +241,13 @@ constexpr Pass kPasses[] = {
        passes::legalise_float(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
      "one instruction each where the device is exact, otherwise a routine of the shader library"},
+    {Phase::legalise, "fast-matrix-sums", Form::ssa, kRequired,
+     [](const PassContext& c) { return c.options.fp == FpPolicy::fast; },
+     [](PassContext& c) {
+       for (std::string& name : c.module.library_names)
+         if (name.starts_with("matrix_")) name += "_fast";
+     },
+     "products of matrices by the device's own float operations"},
     {Phase::legalise, "elide-nan-selects", Form::ssa, kOptional,
      [](const PassContext& c) { return !c.profile.exactness.canonical_nan32 && c.optimize; },
      [](PassContext& c) { passes::elide_nan_selects(c.function); },

@@ -235,8 +235,8 @@ std::string random_loop(std::mt19937& rng) {
          "\n  %22 = phi i32 %1" + last(3) +
          "\n  %23 = phi i32 %1 %24\n  loop b3 b2\n  br b4\nb4:\n" + body +
          "  %24 = add i32 %23 %2\n  %25 = ult i1 %24 %6\n  merge b5\n  cond_br %25 " + end +
-         "b2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) +
-         "\n  store mem=global,4 %5" + last(2) + "\n  exit\n";
+         "b2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) + "\n  store mem=global,4 %5" +
+         last(2) + "\n  exit\n";
 }
 
 TEST(CheckedFma, random_lines_give_what_they_gave) {
