@@ -8,6 +8,16 @@ namespace ptx2spv {
 
 using ir::Op;
 
+bool knows_rows(const ir::Function& function) {
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.insts, [&](ir::Value v) {
+      const ir::Inst& inst = function.insts[v];
+      return inst.op == Op::builtin &&
+             (inst.builtin == ir::Builtin::local_id_y || inst.builtin == ir::Builtin::local_id_z);
+    });
+  });
+}
+
 bool has_op(const ir::Function& function, Op first, Op last) {
   for (const ir::Block& block : function.blocks)
     for (const ir::Value v : block.insts)

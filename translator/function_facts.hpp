@@ -11,6 +11,8 @@ namespace ptx2spv {
 
 /// Whether the function has one of the operations from `first` to `last` of ops.def.
 bool has_op(const ir::Function& function, ir::Op first, ir::Op last);
+/// Whether the function reads %tid.y or %tid.z.
+bool knows_rows(const ir::Function& function);
 /// A barrier that only some threads meet, or that does not wait, is no workgroup barrier.
 bool barriers_are_plain(const ir::Function& function);
 /// Whether threads yield for a reason: kMbarrierYield or kSpinYield.

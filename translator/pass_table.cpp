@@ -74,6 +74,15 @@ constexpr Pass kPasses[] = {
         "is "
         "known which warp operations there are"),
 
+    {Phase::memory, "meet-at-warp-operations", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c) &&
+              (c.info.sync.divergent_warp_operations || c.options.block[0] % 32 != 0);
+     },
+     [](PassContext& c) {
+       passes::meet_at_warp_operations(c.function, c.module, c.options.block[0] % 32 == 0);
+     },
+     "operations that some threads of a warp miss, who only end: while a block is one of PTX"},
     {Phase::memory, "mark-fetches", Form::variables, kRequired,
      [](const PassContext& c) {
        return c.info.uses_textures && (c.options.checks & kKernelChecks) != 0;
@@ -176,6 +185,12 @@ constexpr Pass kPasses[] = {
      },
      [](PassContext& c) { c.info.sync.warp_subgroups = passes::native_warps(c.function); },
      "warp operations that all threads reach together are the subgroups', where those are warps"},
+    {Phase::threads, "number-in-one-row", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.sync.warp_subgroups && c.options.block[0] % 32 != 0;
+     },
+     [](PassContext& c) { passes::number_in_one_row(c.function, c.options.block); },
+     "where rows of the block are no whole warps, the workgroup is one row"},
     {Phase::threads, "demote-to-stack", Form::variables, kRequired, always,
      [](PassContext& c) { passes::demote_to_stack(c.function); },
      "values used outside their block become variables, so that control flow may be rearranged"},

@@ -161,11 +161,21 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lowered.info.sync.divergent_warp_operations =
       lowered.info.sync.warp_operations &&
       (waits_for_objects || !passes::divergent_warp_operations(function, lowered.module).empty());
+  const auto misses = [&](bool in_rows) {
+    if (lowered.info.waits.spins) return lowered.info.sync.divergent_warp_operations || !in_rows;
+    return waits_for_objects ||
+           passes::warp_operations_are_missed(function, lowered.module, in_rows);
+  };
+  front.missed_in_rows = lowered.info.sync.divergent_warp_operations && misses(true);
+  // Rows are no whole warps in blocks of several alone.
+  front.missed = lowered.info.sync.warp_operations && (!knows_rows(function) || misses(false));
   lowered.info.sync.partial_warp_operations =
       lowered.info.sync.warp_operations && !passes::warp::names_all_lanes(function);
   return front;
 }
 
+// Which threads reach its warp operations decides the translation, which may take
+// ThreadModel::regions yet (serves_as_warps).
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3],
                   std::uint32_t checks) {
   // Who waits for whom is known where the threads are cut up.
@@ -175,7 +185,7 @@ bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint
       (!profile.exactness.independent_threads || info.sync.partial_warp_operations))
     return false;
   if (!info.sync.warp_operations) return info.waits.spins;
-  return !info.sync.divergent_warp_operations && block[0] != 0 && block[0] % 32 == 0;
+  return block[0] != 0 && std::uint64_t{block[0]} * block[1] * block[2] % 32 == 0;
 }
 
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {
@@ -205,6 +215,14 @@ std::uint32_t local_accesses(const ir::Function& f) {
   return dynamic ? all : 0;
 }
 
+/// Whether the device's subgroups do all warp operations of the kernel's blocks.
+bool serves_as_warps(const FrontEntry& front, const TranslateOptions& options) {
+  const EntryInfo& info = front.lowered.info;
+  if (!native_warps(info, options.profile, options.block, options.checks)) return false;
+  if (!info.sync.warp_operations) return true;
+  return !(options.block[0] % 32 == 0 ? front.missed_in_rows : front.missed);
+}
+
 bool run_passes(const FrontEntry& front, const lower::Program& program,
                 const TranslateOptions& options, spirv::Builder* builder,
                 interpreter::Program* steps, EntryInfo& info, std::vector<Message>& messages,
@@ -228,8 +246,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
   };
   if (const std::string wrong = refuses_grid(options); !wrong.empty())
     return error("kernel '" + info.name + "': " + wrong);
-  c.model = thread_model(info, options.threads,
-                         native_warps(info, c.profile, options.block, options.checks));
+  c.model = thread_model(info, options.threads, serves_as_warps(front, options));
   if (runs_grid(c)) c.model = ThreadModel::regions;
   if (c.steps) c.model = ThreadModel::direct;
   info.threads = c.model;

@@ -20,6 +20,9 @@ struct FrontEntry {
   lower::FunctionRef function;
   std::vector<std::pair<std::string_view, double>> spent;  ///< passes and their milliseconds
   std::size_t size = 0;  ///< instructions, of the functions that it calls too
+  /// Whether threads of a warp miss a warp operation that they cannot be brought by, in blocks
+  /// whose rows are whole warps and in any.
+  bool missed_in_rows = false, missed = false;
 };
 
 /// Lowers and inlines an entry, and finds its slots and what it needs of the device.

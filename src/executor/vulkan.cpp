@@ -44,8 +44,12 @@ ThreadModel choose_threads(const LaunchFacts& facts) {
   const ThreadModel asked =
       block_fits(facts.device(), block) ? ThreadModel::direct : ThreadModel::flat;
   const std::uint32_t size[3] = {block.x, block.y, block.z};
+  // Warps may want the block in one row.
+  const bool one_row =
+      volume(block) <= facts.device().traits.properties.limits.maxComputeWorkGroupSize[0];
   return thread_model(info, facts.config.threads.value_or(asked),
-                      native_warps(info, facts.device().profile, size, facts.checks));
+                      (one_row || block.x % 32 == 0) &&
+                          native_warps(info, facts.device().profile, size, facts.checks));
 }
 
 Status bind_textures(LaunchPlan& plan) {
@@ -124,11 +128,12 @@ void specialise(const LaunchFacts& facts, Specialization& key) {
   key.shared_in_memory = key.together[0] || facts.shared > profile.max_shared_bytes;
   key.assume_small_grid =
       key.assume_small_grid && key.threads != ThreadModel::flat && !key.shared_in_memory;
-  if (key.threads == ThreadModel::direct) return;
   if (key.threads == ThreadModel::flat)
     key.workgroup_threads = std::min(profile.max_workgroup_invocations, 128u);
-  else
+  // What is asked for as direct becomes regions where warp operations need it.
+  if (key.threads == ThreadModel::regions || info.sync.warp_operations)
     key.max_block_threads = round_to_power(static_cast<std::uint32_t>(volume(config.block)));
+  if (key.threads == ThreadModel::direct) return;
   if (key.threads == ThreadModel::flat ||
       !(info.sync.barriers || info.sync.warp_operations || info.waits.spins))
     std::fill(std::begin(key.block), std::end(key.block), 0);
@@ -152,7 +157,7 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
   }
-  if (key.shared_in_memory && key.threads == ThreadModel::regions &&
+  if (key.shared_in_memory && (*variant)->info.threads == ThreadModel::regions &&
       own_shared() > device.profile.max_shared_bytes)
     return make_error(
         ErrorCode::unsupported,
@@ -167,20 +172,22 @@ Result<PipelineKey> pipeline_shape(const LaunchPlan& plan) {
   const Specialization& key = plan.variant->key;
   PipelineKey shape;
   shape.variant = plan.variant->serial;
-  switch (key.threads) {
+  switch (const EntryInfo& info = plan.variant->info; info.threads) {
     case ThreadModel::direct:
       shape.size[0] = config.block.x;
       shape.size[1] = config.block.y;
       shape.size[2] = config.block.z;
+      if (info.sync.warp_subgroups && config.block.x % 32 != 0) {
+        shape.size[0] = static_cast<std::uint32_t>(volume(config.block));
+        shape.size[1] = shape.size[2] = 1;
+      }
       if (!block_fits(device, config.block))
         return make_error(ErrorCode::unsupported,
                           "a block of {} x {} x {} is more than {} takes as it is", config.block.x,
                           config.block.y, config.block.z, device.info.name);
       break;
     case ThreadModel::flat: shape.size[0] = key.workgroup_threads; break;
-    case ThreadModel::regions:
-      shape.size[0] = std::max(plan.variant->info.workgroup_threads, 1u);
-      break;
+    case ThreadModel::regions: shape.size[0] = std::max(info.workgroup_threads, 1u); break;
   }
   if (!key.shared_in_memory) shape.shared_words = (config.dynamic_shared + 3) / 4;
   // A checked access of 16 bytes that fails reads the first ones.

@@ -80,7 +80,8 @@ Pending& StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uin
   }
   if (outcome) {
     outcome->timing.prepare_ms = plan.prepare_ms;
-    outcome->timing.threads = plan.variant->key.threads;
+    const ThreadModel asked = plan.variant->key.threads;
+    outcome->timing.threads = asked == ThreadModel::direct ? plan.variant->info.threads : asked;
     outcome->timing.sampled_textures =
         static_cast<std::uint32_t>(plan.vulkan.textures.size()) + plan.vulkan.table_textures;
   }

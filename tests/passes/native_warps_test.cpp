@@ -2,12 +2,14 @@
 // mask.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "ptx2spv/translator.hpp"
 #include "tests/passes/parsed.hpp"
 #include "tests/support/spirv_tools.hpp"
+#include "translator/passes/analysis/uniformity.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace {
@@ -105,21 +107,135 @@ TEST(NativeWarps, GiveWhatWarpsGive) {
   }
 }
 
-TEST(NativeWarps, AreForBlocksOfWholeWarpsThatComeTogether) {
+TEST(NativeWarps, AreForBlocksOfWholeWarps) {
   EntryInfo info;
   info.sync.warp_operations = true;
   Profile profile = *find_profile("nvidia");
   EXPECT_TRUE(native_warps(info, profile, {64, 2, 1}));
-  EXPECT_FALSE(native_warps(info, profile, {16, 16, 1})) << "a row is no whole warp";
+  EXPECT_TRUE(native_warps(info, profile, {16, 16, 1}));
+  EXPECT_FALSE(native_warps(info, profile, {16, 3, 1})) << "the last warp is none";
   EXPECT_FALSE(native_warps(info, profile, {0, 0, 0})) << "the block is not known";
   EXPECT_EQ(thread_model(info, ThreadModel::direct, true), ThreadModel::direct);
   EXPECT_EQ(thread_model(info, ThreadModel::direct, false), ThreadModel::regions);
   EXPECT_EQ(thread_model(info, ThreadModel::flat, true), ThreadModel::regions);
-  info.sync.divergent_warp_operations = true;
-  EXPECT_FALSE(native_warps(info, profile, {64, 1, 1}));
-  info.sync.divergent_warp_operations = false;
   profile.exactness.native_warps = false;
   EXPECT_FALSE(native_warps(info, profile, {64, 1, 1}));
+}
+
+/// Two words of each of 64 threads, which are made of all its lanes' by the threads of whom `cond`
+/// (%3) holds, of %1, the thread's number, and %2, its word. Then they end.
+std::string apart(const std::string& cond, const std::string& operation) {
+  return R"(
+  var $0 i32 sum
+b0:
+  %1 = builtin i32 local_id_x
+  %4 = constant i32 0x8
+  %5 = mul i32 %1 %4
+  %2 = load i32 mem=slot,4 %5
+  %6 = constant i32 0x1f
+  %7 = and_ i32 %1 %6
+  %8 = constant i32 0xa
+  %9 = constant i32 0xffffffff
+  set_var $0 %2
+)" + cond +
+         R"(
+  cond_br %3 b1 b2
+b1:
+  %20 = get_var i32 $0
+  %21 = add i32 %20 %7
+)" + operation +
+         R"(
+  %23 = extract i32 %22
+  %24 = add i32 %21 %23
+  %25 = warp_vote i32 imm=3 %3 %9
+  store mem=slot,4 %5 %24
+  %26 = warp_shfl v2 imm=3 %24 %7 %6 %9
+  %27 = extract i32 %26
+  %28 = add i32 %27 %25
+  set_var $0 %28
+  br b3
+b2:
+  br b3
+b3:
+  %30 = constant i32 0x4
+  %31 = add i32 %5 %30
+  %32 = get_var i32 $0
+  store mem=slot,4 %31 %32
+  exit
+)";
+}
+
+// The interpreter has threads wait for members that have not ended.
+TEST(NativeWarps, LeaveOutThreadsThatOnlyEnd) {
+  const std::string shuffle = "  %22 = warp_shfl v2 imm=3 %21 %8 %6 %9";
+  const std::string divided = "  %22 = warp_shfl v2 imm=2 %21 %7 %6 %9";
+  for (const char* cond : {"  %3 = ult i1 %7 %8", "  %3 = ult i1 %8 %7", "  %3 = ult i1 %2 %8",
+                           "  %10 = and_ i32 %2 %8\n  %3 = eq i1 %10 %8"})
+    for (const std::string& operation : {shuffle, divided}) {
+      test::Parsed p(apart(cond, operation), test::Form::variables);
+      const auto want = results(p.f, p.m);
+      EXPECT_FALSE(passes::divergent_warp_operations(p.f, p.m).empty());
+      EXPECT_FALSE(passes::warp_operations_are_missed(p.f, p.m, true));
+      passes::meet_at_warp_operations(p.f, p.m, true);
+      EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty()) << print(p.f, p.m);
+      EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
+      EXPECT_TRUE(passes::native_warps(p.f));
+      EXPECT_EQ(validate(p.f, p.m, false, false), "") << print(p.f, p.m);
+      EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
+    }
+}
+
+TEST(NativeWarps, DoNotLeaveOutThreadsThatComeByAnotherOperation) {
+  std::string text = apart("  %3 = ult i1 %7 %8", "  %22 = warp_shfl v2 imm=3 %21 %8 %6 %9");
+  const auto missed = [](const std::string& each) {
+    test::Parsed p(each, test::Form::variables);
+    return passes::warp_operations_are_missed(p.f, p.m, true);
+  };
+  EXPECT_FALSE(missed(text));
+  const auto with = [&](const std::string& place, const std::string& added) {
+    std::string changed = text;
+    return changed.insert(changed.find(place) + place.size(), added);
+  };
+  EXPECT_TRUE(missed(with("b2:\n", "  warp_sync %9\n")));
+  EXPECT_TRUE(missed(with("b3:\n", "  warp_sync %9\n")));
+  EXPECT_TRUE(missed(with("b3:\n", "  bar_sync %8\n")));
+  EXPECT_TRUE(missed(with("b1:\n", "  %40 = warp_active i32\n")));
+}
+
+TEST(NativeWarps, AreNumberedInOneRow) {
+  const std::string text = R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = builtin i32 local_id_y
+  %3 = builtin i32 local_id_z
+  %4 = builtin i32 workgroup_size_x
+  %5 = builtin i32 workgroup_size_y
+  %6 = mul i32 %3 %5
+  %7 = add i32 %6 %2
+  %8 = mul i32 %7 %4
+  %9 = add i32 %8 %1
+  %10 = constant i32 0x8
+  %11 = mul i32 %9 %10
+  %12 = shl i32 %1 %10
+  %13 = or_ i32 %12 %2
+  %14 = shl i32 %13 %10
+  %15 = or_ i32 %14 %3
+  store mem=slot,4 %11 %15
+  exit
+)";
+  std::vector<std::uint8_t> bytes[2];
+  for (const bool row : {false, true}) {
+    test::Parsed p(text);
+    if (row) passes::number_in_one_row(p.f, {6, 4, 4});
+    Memory memory;
+    memory.of(Space::slot).resize(96 * 8);
+    RunOptions options;
+    const std::uint32_t size[2][3] = {{6, 4, 4}, {96, 1, 1}};
+    std::ranges::copy(size[row], options.threads);
+    EXPECT_EQ(interpret(p.f, p.m, memory, options).error, "");
+    bytes[row] = memory.of(Space::slot);
+  }
+  EXPECT_EQ(bytes[0], bytes[1]);
 }
 
 /// The translation of a kernel of one word a thread, whose code ends in `operations`.
@@ -216,6 +332,31 @@ out:
   EXPECT_EQ(info.threads, ThreadModel::direct);
   EXPECT_TRUE(info.sync.warp_subgroups);
   EXPECT_NE(text.find("OpGroupNonUniformShuffle"), std::string::npos);
+}
+
+TEST(NativeWarps, OfBlocksOfSeveralRowsAreInOneRow) {
+  TranslateOptions options;
+  options.profile = *find_profile("nvidia");
+  options.block[0] = 16, options.block[1] = 4, options.block[2] = 1;
+  const char* const rows = R"(
+  mov.u32 %r3, %tid.y;
+  shfl.sync.down.b32 %r2, %r1, 8, 31, 0xffffffff;
+  add.u32 %r1, %r1, %r2;
+  setp.ne.u32 %p0, %r3, 0;
+  @%p0 bra out;
+  shfl.sync.down.b32 %r2, %r1, 4, 31, 0xffffffff;
+  add.u32 %r1, %r1, %r2;
+out:
+)";
+  const auto [info, text] = got(translate(rows, options));
+  EXPECT_EQ(info.threads, ThreadModel::direct);
+  EXPECT_TRUE(info.sync.warp_subgroups);
+  EXPECT_NE(text.find("LocalInvocationIndex"), std::string::npos);
+  EXPECT_EQ(text.find("BuiltIn LocalInvocationId"), std::string::npos);
+  options.block[0] = 32;
+  const Got whole = got(translate(rows, options));
+  EXPECT_EQ(whole.info.threads, ThreadModel::direct);
+  EXPECT_NE(whole.text.find("BuiltIn LocalInvocationId"), std::string::npos);
 }
 
 }  // namespace

@@ -60,6 +60,14 @@ void fix_push_word(Function& function, std::uint32_t word, std::uint32_t known);
 /// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,
 /// and operations that all threads of a block reach together. Returns whether it changed anything.
 bool native_warps(Function& function);
+/// Whether some threads of a warp miss a warp operation, and meet_at_warp_operations does not help.
+/// In blocks whose rows are whole warps, or any.
+bool warp_operations_are_missed(const Function& function, Module& module, bool rows);
+/// Has all threads of a warp come by the operations that some would miss, where those only end:
+/// they are no members.
+void meet_at_warp_operations(Function& function, Module& module, bool rows);
+/// Has a workgroup with the block's threads in one row.
+void number_in_one_row(Function& function, const std::uint32_t (&block)[3]);
 
 /// ThreadModel::regions: cuts the kernel at its barriers and warp operations, sets
 /// Function::region_threads and enlarges shared and local memory. With `warps`, warp operations are

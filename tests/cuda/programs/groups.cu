@@ -88,11 +88,50 @@ __global__ void locked(const int* in, int* out) {
   out[threadIdx.x] = last;
 }
 
+/// Warps of blocks whose rows are none, and a row of `kRow` threads that goes on without the rest
+/// of its warp.
+template <int kRow>
+__global__ void rows(const int* in, int* out) {
+  __shared__ int sums[32];
+  const int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const int threads = blockDim.x * blockDim.y * blockDim.z;
+  int sum = in[t];
+  for (int k = 16; k > 0; k /= 2) sum += __shfl_xor_sync(~0u, sum, k);
+  const int odd = __popc(__ballot_sync(~0u, in[t] & 1) & ((1u << t % 32) - 1));
+  out[t] = sum * 10000 + odd * 100 + __shfl_up_sync(~0u, in[t], 3);
+  if (t % 32 == 0) sums[t / 32] = sum;
+  __syncthreads();
+  if (threadIdx.y == 0 && threadIdx.z == 0 && threadIdx.x < kRow) {
+    int all = threadIdx.x < threads / 32 ? sums[threadIdx.x] : 0;
+#pragma unroll
+    for (int k = kRow / 2; k > 0; k /= 2) all += __shfl_down_sync((1u << kRow) - 1, all, k);
+    if (threadIdx.x == 0) out[threads] = all;
+  }
+}
+
 int failures = 0;
 
 void same(const char* what, int thread, int got, int expected) {
   if (got == expected) return;
   if (++failures < 20) std::printf("%s, thread %d: %d, not %d\n", what, thread, got, expected);
+}
+
+template <int kRow>
+void check_rows(dim3 block, const int* in, const int* from, int* to) {
+  rows<kRow><<<1, block>>>(from, to);
+  int out[kThreads + 1], all = 0;
+  const int threads = block.x * block.y * block.z;
+  CHECK(cudaMemcpy(out, to, (threads + 1) * sizeof(int), cudaMemcpyDeviceToHost));
+  for (int i = 0; i < threads; ++i) {
+    int sum = 0, odd = 0;
+    for (int k = i / 32 * 32; k < i / 32 * 32 + 32; ++k) {
+      sum += in[k];
+      if (k < i) odd += in[k] & 1;
+    }
+    same("rows", i, out[i], sum * 10000 + odd * 100 + in[i % 32 < 3 ? i : i - 3]);
+    all += in[i];
+  }
+  same("a row of some of a warp", block.x, out[threads], all);
 }
 
 void check_groups(const int* in, const int* out) {
@@ -148,6 +187,10 @@ int main() {
     for (int k = 0; k < kThreads / 2; ++k) sum += in[first + k];
     same("tiles", i, out[i], sum * 100 + in[first + 3]);
   }
+  check_rows<16>({16, kThreads / 16, 1}, in, from, to);
+  check_rows<8>({8, 4, kThreads / 32}, in, from, to);
+  check_rows<16>({kThreads / 2, 2, 1}, in, from, to);
+  check_rows<16>({48, kThreads / 96 * 2, 1}, in, from, to);
   locked<<<1, kThreads>>>(from, to);
   CHECK(cudaMemcpy(out, to, sizeof in, cudaMemcpyDeviceToHost));
   int all = 0;

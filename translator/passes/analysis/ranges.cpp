@@ -116,7 +116,10 @@ Range Ranges::compute(const Inst& inst, Value v, unsigned depth, const Range& an
         if (const std::uint32_t size = threads(inst.builtin, Builtin::workgroup_size_x))
           return {size, size};
         return any;
-      case Builtin::local_index: return {0, 1023};  // CUDA's blocks end there
+      case Builtin::local_index: {
+        const std::uint32_t all = f_.block_size[0] * f_.block_size[1] * f_.block_size[2];
+        return {0, all ? all - 1 : 1023};  // CUDA's blocks end there
+      }
       case Builtin::global_id_x:
       case Builtin::global_id_y:
       case Builtin::global_id_z: return {0, abi::kSmallGrid - 1};

@@ -337,21 +337,25 @@ void Uniformity::visit_branch(BlockId b) {
 namespace {
 
 /// The operations that `is_one` names and that some threads may miss while others reach them.
-std::vector<Inst> divergent(const Function& function, Module& module, bool (*is_one)(const Inst&),
-                            const Scope& scope) {
-  std::vector<Inst> found;
-  const bool any = std::ranges::any_of(function.blocks, [&](const Block& block) {
-    return std::ranges::any_of(block.insts, [&](Value v) { return is_one(function.insts[v]); });
-  });
-  if (!any) return found;
+std::vector<Value> divergent(const Function& function, Module& module, bool (*is_one)(const Inst&),
+                             const Scope& scope) {
+  std::vector<Value> found, all;
+  for (const Block& block : function.blocks)
+    for (const Value v : block.insts)
+      if (is_one(function.insts[v])) all.push_back(v);
+  // The copy's have numbers in a field that they do not need otherwise.
+  if (all.empty() || all.size() > 0xffff) return all;
   Function copy = function;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    copy.insts[all[i]].mem.slot = static_cast<std::uint16_t>(i);
   structurize(copy, module);
   ssa(copy, module);
   simplify(copy, module);
   const Uniformity uniformity(copy, {}, scope);
   for (const BlockId b : copy.order)
     for (const Value v : copy.blocks[b].insts)
-      if (is_one(copy.insts[v]) && uniformity.divergent_block(b)) found.push_back(copy.insts[v]);
+      if (is_one(copy.insts[v]) && uniformity.divergent_block(b))
+        found.push_back(all[copy.insts[v].mem.slot]);
   return found;
 }
 
@@ -366,8 +370,8 @@ bool barriers_diverge(const Function& function, Module& module) {
               .empty();
 }
 
-std::vector<Inst> divergent_warp_operations(const Function& function, Module& module) {
-  return divergent(function, module, names_lanes, {.warp = true, .x_is_row = true});
+std::vector<Value> divergent_warp_operations(const Function& function, Module& module, bool rows) {
+  return divergent(function, module, names_lanes, {.warp = true, .x_is_row = rows});
 }
 
 }  // namespace ptx2spv::passes

@@ -72,8 +72,9 @@ class Uniformity {
 /// Whether a barrier of the function may be reached by some threads of a block only, or in
 /// different iterations. Takes the function before structurizing, calls inlined; works on a copy.
 bool barriers_diverge(const Function& function, Module& module);
-/// The warp operations that some threads of a warp may miss, in blocks whose rows are whole warps,
-/// without those of order_warp_accesses, which lanes may miss. Works on a copy, as well.
-std::vector<Inst> divergent_warp_operations(const Function& function, Module& module);
+/// The warp operations that some threads of a warp may miss, in blocks whose rows are whole warps
+/// or in any, without those of order_warp_accesses, which lanes may miss. Works on a copy, as well.
+std::vector<Value> divergent_warp_operations(const Function& function, Module& module,
+                                             bool rows = true);
 
 }  // namespace ptx2spv::passes

@@ -70,18 +70,13 @@ void order_warp_accesses(Function& function, Module& module) {
   Since since;
   rewriter.run([&](Value v) {
     if (b.block() != block) since = begins[block = b.block()];
-    if (step(function.insts[v], since)) {
-      const Value sync = b.inst(Op::warp_sync, Type::none, {b.i32(0xffffffffu)});
-      added.push_back(sync);
-      function.insts[sync].imm = added.size();
-    }
+    if (step(function.insts[v], since))
+      added.push_back(b.inst(Op::warp_sync, Type::none, {b.i32(0xffffffffu)}));
     rewriter.keep(v);
   });
-  const std::vector<Inst> missed = divergent_warp_operations(function, module);
-  for (const Value v : added) function.insts[v].imm = 0;
-  for (const Inst& each : missed) {
-    if (each.op != Op::warp_sync || each.imm == 0) continue;
-    Inst& inst = function.insts[added[each.imm - 1]];
+  for (const Value v : divergent_warp_operations(function, module)) {
+    if (!std::ranges::binary_search(added, v)) continue;
+    Inst& inst = function.insts[v];
     inst = {.op = Op::warp_active, .type = Type::i32, .loc = inst.loc, .imm = kOrdersAccesses};
   }
 }
