@@ -1,7 +1,9 @@
 // VK_LAYER_PTX2SPV_limits: a Vulkan layer that makes a device look like a smaller one. It reports
 // no more than the profile that PTX2SPV_DEBUG=limits=FILE names states, and refuses a device that
 // is created with more. Below the validation layer, it makes that one hold every call and module
-// against the smaller device.
+// against the smaller device. Where the profile states a vendor, a driver and sizes of subgroups,
+// the device answers as that one: modules for it are chosen and compiled, though warps of other
+// sizes run them.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +32,7 @@ struct Instance : layer::NextInstance {
 struct Device {
   PFN_vkGetDeviceProcAddr next = nullptr;
   PFN_vkDestroyDevice destroy = nullptr;
+  PFN_vkCreateComputePipelines pipelines = nullptr;
 };
 
 std::mutex guard;
@@ -173,6 +176,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
   const VkResult result = create_next(physical, create, allocator, device);
   if (result != VK_SUCCESS) return result;
   made.destroy = reinterpret_cast<PFN_vkDestroyDevice>(made.next(*device, "vkDestroyDevice"));
+  made.pipelines = reinterpret_cast<PFN_vkCreateComputePipelines>(
+      made.next(*device, "vkCreateComputePipelines"));
   std::lock_guard lock(guard);
   devices[layer::dispatch_table(*device)] = made;
   return VK_SUCCESS;
@@ -187,6 +192,43 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
     devices.erase(layer::dispatch_table(device));
   }
   known.destroy(device, allocator);
+}
+
+/// The size of subgroups that a stage asks for; 0: it leaves that to the driver.
+std::uint32_t asked_size(const VkPipelineShaderStageCreateInfo& stage) {
+  for (auto* each = static_cast<const VkBaseInStructure*>(stage.pNext); each; each = each->pNext)
+    if (each->sType == VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO)
+      return reinterpret_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*>(each)
+          ->requiredSubgroupSize;
+  return 0;
+}
+
+/// Of stated sizes of subgroups the driver below knows nothing: a pipeline is held against them,
+/// and made without.
+VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache,
+                                                std::uint32_t count,
+                                                const VkComputePipelineCreateInfo* list,
+                                                const VkAllocationCallbacks* allocator,
+                                                VkPipeline* made) {
+  PFN_vkCreateComputePipelines next = nullptr;
+  {
+    std::lock_guard lock(guard);
+    next = devices.at(layer::dispatch_table(device)).pipelines;
+  }
+  const auto least = limits()->property("minSubgroupSize"),
+             most = limits()->property("maxSubgroupSize");
+  std::vector<VkComputePipelineCreateInfo> plain(list, list + count);
+  for (VkComputePipelineCreateInfo& each : plain) {
+    const std::uint32_t size = asked_size(each.stage);
+    if (!size || !least || !most) continue;
+    const bool fits = size >= *least && size <= *most;
+    std::fprintf(stderr, "PTX2SPV_DEBUG: limits: a pipeline asks for subgroups of %u%s\n", size,
+                 fits ? "" : ", which the device has not");
+    if (!fits) return VK_ERROR_INITIALIZATION_FAILED;
+    each.stage.pNext = nullptr;
+    each.stage.flags = 0;
+  }
+  return next(device, cache, count, plain.data(), allocator, made);
 }
 
 /// Functions that came with Vulkan 1.2 and 1.3, of those that compute, by the names without KHR or
@@ -221,6 +263,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const 
     return reinterpret_cast<PFN_vkVoidFunction>(get_device_proc);
   if (!std::strcmp(name, "vkDestroyDevice"))
     return reinterpret_cast<PFN_vkVoidFunction>(destroy_device);
+  if (!std::strcmp(name, "vkCreateComputePipelines"))
+    return reinterpret_cast<PFN_vkVoidFunction>(create_pipelines);
   if (too_new(name)) return nullptr;
   PFN_vkGetDeviceProcAddr next = nullptr;
   {

@@ -18,12 +18,14 @@ struct Feature {
   std::string_view name;
   std::size_t offset;
 };
+/// Which of two numbers counts, of the device and of the profile.
+enum class Which : std::uint8_t { least, most, stated };
 struct Property {
   VkStructureType type;
   std::string_view name;
   std::size_t offset;
   unsigned bytes, count;  ///< of a number, and how many there are
-  bool least;
+  Which which;
 };
 
 constexpr std::string_view member_name(std::string_view path) {
@@ -50,7 +52,7 @@ constexpr Property kProperties[] = {
    offsetof(structure, member),                                             \
    number_bytes<decltype(structure::member)>(),                             \
    sizeof(structure::member) / number_bytes<decltype(structure::member)>(), \
-   std::string_view(#which) == "least"},
+   Which::which},
 #include "dev/limits_layer/limited.def"
 #undef PTX2SPV_LIMITED_FEATURE
 #undef PTX2SPV_LIMITED_PROPERTY
@@ -161,7 +163,9 @@ void Limits::restrict(void* chain) const {
         std::uint64_t has = 0;
         std::memcpy(&has, bytes + row.offset + std::size_t{i} * row.bytes, row.bytes);
         const std::uint64_t other = stated->second[i];
-        const std::uint64_t chosen = row.least ? std::min(has, other) : std::max(has, other);
+        const std::uint64_t chosen = row.which == Which::least  ? std::min(has, other)
+                                     : row.which == Which::most ? std::max(has, other)
+                                                                : other;
         std::memcpy(bytes + row.offset + std::size_t{i} * row.bytes, &chosen, row.bytes);
       }
     }
@@ -171,6 +175,12 @@ void Limits::restrict(void* chain) const {
       version = std::min(version, version_);
     }
   }
+}
+
+std::optional<std::uint64_t> Limits::property(std::string_view name) const {
+  const auto found = properties_.find(name);
+  if (found == properties_.end() || found->second.empty()) return std::nullopt;
+  return found->second.front();
 }
 
 std::string Limits::exceeded(const void* chain) const {

@@ -23,6 +23,8 @@ class Limits {
   bool has_extension(std::string_view name) const { return extensions_.contains(name); }
   /// Takes away what the profile lacks from a structure and those chained to it.
   void restrict(void* chain) const;
+  /// What the profile states, of those that are known.
+  std::optional<std::uint64_t> property(std::string_view name) const;
   /// The first feature that is on in the chain and that the profile lacks; empty: none.
   std::string exceeded(const void* chain) const;
 

@@ -1,0 +1,191 @@
+// What the runtime chooses on a device that it does not know: the layer of dev/limits_layer answers
+// as another vendor's, and a program in the probe's place gives the answers of one that is asked.
+// Modules for it are made and looked at; where they need subgroups that the driver has not, what
+// they compute is not.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "src/device/answers.hpp"
+#include "src/device/ask.hpp"
+#include "src/device/device.hpp"
+#include "tests/support/environment.hpp"
+#include "tests/support/process.hpp"
+
+namespace ptx2spv::runtime {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+const std::string kFolders = std::string(PTX2SPV_SOURCE_DIR) + "/tests/";
+
+/// A device that nobody here has: what `features` states, with other subgroups and of a driver that
+/// no table names.
+struct Family {
+  const char *name, *features;
+  std::uint32_t vendor, type, subgroup, least, most;
+  bool float64;
+  bool warps() const { return least <= 32 && 32 <= most; }
+};
+constexpr std::uint32_t kIntegrated = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
+                        kDiscrete = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+const Family kFamilies[] = {
+    {"Rdna3", "radv-rdna3", 0x1002, kDiscrete, 64, 32, 64, true},
+    {"Arc", "intel-uhd-620", 0x8086, kDiscrete, 32, 8, 32, false},
+    {"M1", "apple-m1", 0x106b, kIntegrated, 32, 32, 32, false},
+    {"Subgroups64", "radv-polaris", 0x1002, kDiscrete, 64, 64, 64, true},
+};
+
+std::string limits_of(const Family& family) {
+  json file =
+      json::parse(test::read_whole(kFolders + "limits/devices/" + family.features + ".json"));
+  json& device = file["capabilities"]["device"];
+  device["features"]["VkPhysicalDeviceFeatures"]["shaderFloat64"] = family.float64;
+  json& properties = device["properties"];
+  constexpr std::uint32_t kNobodys = 0x7ffffff0;
+  properties["VkPhysicalDeviceProperties"]["vendorID"] = family.vendor;
+  properties["VkPhysicalDeviceProperties"]["deviceType"] = family.type;
+  properties["VkPhysicalDeviceDriverProperties"]["driverID"] = kNobodys;
+  properties["VkPhysicalDeviceSubgroupProperties"] = {
+      {"subgroupSize", family.subgroup},
+      {"supportedStages", VK_SHADER_STAGE_COMPUTE_BIT},
+      {"supportedOperations", VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT |
+                                  VK_SUBGROUP_FEATURE_BALLOT_BIT |
+                                  VK_SUBGROUP_FEATURE_SHUFFLE_BIT}};
+  properties["VkPhysicalDeviceSubgroupSizeControlProperties"] = {
+      {"minSubgroupSize", family.least},
+      {"maxSubgroupSize", family.most},
+      {"requiredSubgroupSizeStages", VK_SHADER_STAGE_COMPUTE_BIT}};
+  return file.dump();
+}
+
+/// A program that answers each question of the probe as a device does that is exact and likes
+/// images, or as one that is neither.
+std::string prober(bool good) {
+  std::string text =
+      "#!/bin/sh\necho '" + std::string(kProbeProtocol) + " " + std::string(build_id()) + "'\n";
+  for (const std::string_view row : Answers::rows()) {
+    const Capability* capability = find_capability(row);
+    const bool yes = good && capability && capability->group != Capability::Group::workaround &&
+                     row != "flushes_denormals32";
+    text += "echo 'answer " + std::string(row) + "=" + std::to_string(yes ? 1u : safe_answer(row)) +
+            " 1.0 as told'\n";
+  }
+  return text;
+}
+
+/// The driver that stands behind: the layer takes its name away from nothing but tables.
+std::string selection() {
+  const std::string name = test::environment("PTX2SPV_DEVICE");
+  return name == "lavapipe" ? "llvmpipe (" : "swiftshader device";
+}
+
+class Decisions : public testing::TestWithParam<Family> {
+ protected:
+  void SetUp() override {
+    // The layer takes features away and adds none.
+    if (selection() != "llvmpipe (")
+      GTEST_SKIP() << "SwiftShader makes no full subgroups of a size that is asked for";
+  }
+  /// Runs a manifest; the dumped modules are `words` then.
+  test::ProcessResult run(const std::string& manifest, bool good) {
+    const test::TemporaryFolder folder;
+    const std::string limits = folder.write("limits.json", limits_of(GetParam())),
+                      asks = folder.write("asks", prober(good)), modules = folder.file("modules");
+    fs::permissions(asks, fs::perms::owner_all);
+    fs::create_directory(modules);
+    const auto result = test::run_process(
+        {test::tool_path("ptxrun"), "--device", selection(), manifest}, {},
+        {test::debug_variable("limits=" + limits + ",probe-program=" + asks + ",dump=" + modules),
+         "PTX2SPV_EXECUTOR=device", "PTX2SPV_CACHE=0"});
+    EXPECT_NE(result.error.find("ptx2spv: asked "), std::string::npos) << result.error;
+    modules_.clear();
+    for (const auto& each : fs::directory_iterator(modules)) {
+      const std::string bytes = test::read_whole(each.path());
+      auto& words = modules_.emplace_back(bytes.size() / 4);
+      std::memcpy(words.data(), bytes.data(), words.size() * 4);
+    }
+    EXPECT_FALSE(modules_.empty()) << result.out << result.error;
+    return result;
+  }
+  /// Instructions of the modules for which `is` holds.
+  template <class Is>
+  std::size_t count(Is&& is) const {
+    std::size_t found = 0;
+    constexpr std::size_t kHeader = 5;
+    for (const auto& words : modules_)
+      for (std::size_t at = kHeader; at < words.size(); at += std::max(words[at] >> 16, 1u))
+        found += is(words[at] & 0xffff, &words[at]);
+    return found;
+  }
+  std::size_t count_of(std::uint32_t opcode) const {
+    return count([&](std::uint32_t each, const std::uint32_t*) { return each == opcode; });
+  }
+  std::size_t subgroup_operations() const {
+    constexpr std::uint32_t kFirst = 333, kLast = 366;  // OpGroupNonUniform...
+    return count(
+        [&](std::uint32_t each, const std::uint32_t*) { return each >= kFirst && each <= kLast; });
+  }
+  std::size_t fused() const {
+    constexpr std::uint32_t kExtInst = 12, kFma = 50;  // of GLSL.std.450
+    return count([&](std::uint32_t each, const std::uint32_t* words) {
+      return each == kExtInst && words[4] == kFma;
+    });
+  }
+  static constexpr std::uint32_t kSample = 88, kImageWrite = 99, kCall = 57;
+
+ private:
+  std::vector<std::vector<std::uint32_t>> modules_;
+};
+
+TEST_P(Decisions, WarpsAreSubgroupsOf32WhereTheDeviceHasThem) {
+  const auto result = run(kFolders + "kernels/warps.json", true);
+  EXPECT_EQ(subgroup_operations() != 0, GetParam().warps());
+  EXPECT_EQ(result.error.find("a pipeline asks for subgroups of 32\n") != std::string::npos,
+            GetParam().warps())
+      << result.error;
+  // Emulated warps need nothing of the device.
+  EXPECT_EQ(run(kFolders + "kernels/warps.json", false).exit_code, 0);
+  EXPECT_EQ(subgroup_operations(), 0u);
+}
+
+TEST_P(Decisions, AnFmaIsOneInstructionWhereItIsExact) {
+  const test::TemporaryFolder folder;
+  (void)folder.write("k.ptx",
+                     ".version 7.0\n.target sm_75\n.address_size 64\n"
+                     ".visible .entry k(.param .u64 p) {\n"
+                     "  .reg .b64 %d<2>; .reg .f32 %f<4>;\n  ld.param.u64 %d0, [p];\n"
+                     "  ld.global.f32 %f0, [%d0]; ld.global.f32 %f1, [%d0+4];\n"
+                     "  ld.global.f32 %f2, [%d0+8]; fma.rn.f32 %f3, %f0, %f1, %f2;\n"
+                     "  st.global.f32 [%d0+12], %f3;\n  ret;\n}\n");
+  const json manifest = {
+      {"module", "k.ptx"},
+      {"buffers", {{"p", {{"bytes", 16}}}}},
+      {"launches", {{{"kernel", "k"}, {"grid", 1}, {"block", 1}, {"args", {{{"buffer", "p"}}}}}}}};
+  const std::string file = folder.write("k.json", manifest.dump());
+  EXPECT_EQ(run(file, true).exit_code, 0);
+  EXPECT_EQ(fused(), 1u);
+  EXPECT_EQ(count_of(kCall), 0u);
+  EXPECT_EQ(run(file, false).exit_code, 0);
+  EXPECT_EQ(fused(), 0u);
+}
+
+TEST_P(Decisions, ExactSamplersReadTexturesAndTiledImagesHoldPlanes) {
+  const std::string manifest = kFolders + "texture_kernels/bilateral.json";
+  (void)run(manifest, true);
+  EXPECT_NE(count_of(kSample), 0u);
+  EXPECT_NE(count_of(kImageWrite), 0u);
+  EXPECT_EQ(run(manifest, false).exit_code, 0);
+  EXPECT_EQ(count_of(kSample), 0u);
+  EXPECT_EQ(count_of(kImageWrite), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Decisions, testing::ValuesIn(kFamilies),
+                         [](const auto& each) { return std::string(each.param.name); });
+
+}  // namespace
+}  // namespace ptx2spv::runtime
