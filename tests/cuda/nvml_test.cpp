@@ -22,6 +22,7 @@ std::string asks(const std::vector<std::string>& arguments, int code = 0) {
 }
 
 TEST(NvidiaSmi, ListsTheDevices) {
+  PTX2SPV_NEEDS_DEVICE("swiftshader");
   const std::string list = asks({"--as", "h100", "nvidia-smi", "-L"});
   EXPECT_TRUE(list.starts_with("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-")) << list;
   const auto second = list.find("\nGPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-");
@@ -31,6 +32,7 @@ TEST(NvidiaSmi, ListsTheDevices) {
 }
 
 TEST(NvidiaSmi, AnswersQueries) {
+  PTX2SPV_NEEDS_DEVICE("swiftshader");
   EXPECT_EQ(asks({"--as=t4", "nvidia-smi", "--query-gpu=index,name,memory.total,compute_cap,count",
                   "--format=csv"}),
             "index, name, memory.total [MiB], compute_cap, count\n"
@@ -47,6 +49,7 @@ TEST(NvidiaSmi, AnswersQueries) {
 
 // As Python's bindings open it; a child of fork has devices although its parent asked.
 TEST(ManagementLibrary, AnswersAndLeavesDevicesAlone) {
+  PTX2SPV_NEEDS_DEVICE("swiftshader");
   if (run_process({"/usr/bin/env", "python3", "-c", "import ctypes"}).exit_code)
     GTEST_SKIP() << "python3 is not installed";
   const ProcessResult result = execute({"python3", kHere + "driver/nvml.py"}, {kTen});

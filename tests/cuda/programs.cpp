@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ptx2spv/runtime.hpp"
+
 namespace ptx2spv::test {
 
 const std::string kHere = std::string(PTX2SPV_SOURCE_DIR) + "/tests/cuda/";
@@ -39,6 +41,24 @@ std::string sanitizer_library() {
 }
 
 }  // namespace
+
+bool has_device(const std::string& select) {
+  DeviceOptions options;
+  options.select = select;
+  const auto list = list_devices(options);
+  return list && std::ranges::any_of(*list, [](const DeviceInfo& each) {
+           return each.usable && each.rejection.empty();
+         });
+}
+
+bool on_processor() {
+  const auto device = Device::open();
+  return device && device->info().kind == DeviceKind::cpu;
+}
+
+bool has_program(const std::string& name, const std::vector<std::string>& environment) {
+  return run_process({"/usr/bin/env", name, "--version"}, {}, environment).exit_code == 0;
+}
 
 std::string executables() {
   const std::string folder = std::string(PTX2SPV_BINARY_DIR) + "/tests/cuda-programs/";

@@ -15,7 +15,18 @@
 #define PTX2SPV_NEEDS_PRELOADS
 #endif
 
+// Tests name CPU drivers where they need several devices, or one that is not the test's.
+#define PTX2SPV_NEEDS_DEVICE(name) \
+  if (!has_device(name)) GTEST_SKIP() << "there is no " << (name)
+
 namespace ptx2spv::test {
+
+/// Whether the machine has a device that this selects.
+bool has_device(const std::string& select);
+/// Whether the test's device is the processor, which then runs kernels without the driver, too.
+bool on_processor();
+/// Whether `/usr/bin/env` finds the program and it says its version.
+bool has_program(const std::string& name, const std::vector<std::string>& environment = {});
 
 extern const std::string kHere;       ///< this folder, with a slash behind it
 extern const std::string kLibraries;  ///< where the libraries for CUDA programs were built

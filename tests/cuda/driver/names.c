@@ -1,6 +1,7 @@
 /* Opens NVIDIA's libraries by the names and paths that programs have for them. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +21,22 @@ static void opens(const char* name, const char* function, int wanted) {
   ++failures;
 }
 
+/* Bytes of the folder's name in the path of a library. */
+static size_t folder_of(void* library, const char** path) {
+  struct link_map* map = NULL;
+  *path = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
+  const char* end = strrchr(*path, '/');
+  return end ? (size_t)(end - *path) : 0;
+}
+
+/* A machine with NVIDIA's driver may have a library of that name. */
 static void is_not_ours(const char* name) {
-  void* library = dlopen(name, RTLD_NOW);
-  if (!library) return;
-  printf("%s is opened\n", name);
+  void *library = dlopen(name, RTLD_NOW), *own = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library || !own) return;
+  const char *path, *own_path;
+  const size_t bytes = folder_of(library, &path), own_bytes = folder_of(own, &own_path);
+  if (bytes != own_bytes || memcmp(path, own_path, bytes) != 0) return;
+  printf("%s is opened as %s\n", name, path);
   ++failures;
 }
 
