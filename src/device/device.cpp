@@ -25,7 +25,7 @@ Status create_vulkan_device(DeviceState& device) {
   query_needs(*device.instance, device.physical, chain);
   const PhysicalTraits& traits = device.traits;
   const std::vector<float> priorities(std::max(traits.side_queues, 1u), 1.0f);
-  std::array<VkDeviceQueueCreateInfo, 2> queues{};
+  std::array<VkDeviceQueueCreateInfo, 3> queues{};
   queues[0] = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queues[0].queueFamilyIndex = traits.queue_family;
   queues[0].queueCount = 1;
@@ -39,6 +39,12 @@ Status create_vulkan_device(DeviceState& device) {
   VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
   create.pNext = &chain.features;
   create.queueCreateInfoCount = static_cast<std::uint32_t>(device.families.size());
+  const bool binds = chain.features.features.sparseBinding && traits.binding_family;
+  const bool binds_apart = binds && *traits.binding_family != traits.queue_family;
+  if (binds_apart) {
+    VkDeviceQueueCreateInfo& queue = queues[create.queueCreateInfoCount++] = queues[0];
+    queue.queueFamilyIndex = *traits.binding_family;
+  }
   create.pQueueCreateInfos = queues.data();
   create.enabledExtensionCount = static_cast<std::uint32_t>(chain.names.size());
   create.ppEnabledExtensionNames = chain.names.data();
@@ -48,6 +54,11 @@ Status create_vulkan_device(DeviceState& device) {
     device.handle = VK_NULL_HANDLE;
     return vulkan_error(result, "CreateDevice");
   }
+  if (binds)
+    device.heap.bind_by(
+        reinterpret_cast<PFN_vkQueueBindSparse>(
+            device.instance->vk.GetDeviceProcAddr(device.handle, "vkQueueBindSparse")),
+        binds_apart ? device.binding_queue : device.queue);
   if (chain.placed.memoryMapPlaced)
     device.heap.map_by(reinterpret_cast<MapMemory2>(
         device.instance->vk.GetDeviceProcAddr(device.handle, "vkMapMemory2KHR")));
@@ -67,6 +78,7 @@ DeviceState::~DeviceState() {
   synchronous.reset();
   queue.close();
   sides.close();
+  binding_queue.close();
   if (!handle) return;
   for (const auto& [key, sampler] : samplers) vk.DestroySampler(handle, sampler, nullptr);
   layouts.clear();
@@ -185,6 +197,9 @@ Status open_device(DeviceState& device) {
     return make_error(ErrorCode::no_device, "the device has no {}", missing);
   if (Status status = device.queue.open(device.traits.queue_family, device.external_queue); !status)
     return status;
+  if (const auto family = device.traits.binding_family;
+      device.heap.binds() && *family != device.traits.queue_family)
+    if (Status status = device.binding_queue.open(*family, VK_NULL_HANDLE); !status) return status;
   device.queue.set_polls(device.info.kind == DeviceKind::discrete);
   device.heap.configure(device.info.kind == DeviceKind::cpu ||
                         device.info.kind == DeviceKind::integrated);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ struct PhysicalTraits {
   std::uint64_t max_allocation = 0;   ///< bytes; 0: not reported
   std::uint32_t queue_family = 0;
   std::uint32_t side_family = 0, side_queues = 0;  ///< queues that compute beside the main one
+  std::optional<std::uint32_t> binding_family;     ///< whose queues bind memory to parts of buffers
   std::uint32_t timestamp_bits = 0;
 };
 
@@ -55,6 +57,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   DeviceOptions options;
   VkQueue external_queue = VK_NULL_HANDLE;
   SideQueues sides{*this};
+  Queue binding_queue{*this};  ///< open where the main one binds no memory to parts of buffers
 
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
   Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit, abi::kSrgbWords};

@@ -69,6 +69,12 @@ bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
     traits.side_queues = std::min(family[i].queueCount, kMostSides);
     break;
   }
+  const auto binds = [&](std::uint32_t i) {
+    return family[i].queueFlags & VK_QUEUE_SPARSE_BINDING_BIT;
+  };
+  if (binds(traits.queue_family)) traits.binding_family = traits.queue_family;
+  for (std::uint32_t i = 0; i < families && !traits.binding_family; ++i)
+    if (binds(i) && !(traits.side_queues && i == traits.side_family)) traits.binding_family = i;
   return true;
 }
 

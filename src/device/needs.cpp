@@ -58,6 +58,8 @@ void keep_used_features(FeatureChain& chain) {
   core.samplerAnisotropy = all.samplerAnisotropy;
   core.imageCubeArray = all.imageCubeArray;
   core.shaderSampledImageArrayDynamicIndexing = all.shaderSampledImageArrayDynamicIndexing;
+  const bool binds = all.sparseBinding && all.sparseResidencyBuffer && all.sparseResidencyAliased;
+  core.sparseBinding = core.sparseResidencyBuffer = core.sparseResidencyAliased = binds;
   chain.storage16 = {chain.storage16.sType, chain.storage16.pNext,
                      chain.storage16.storageBuffer16BitAccess};
   chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,

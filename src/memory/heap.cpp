@@ -24,6 +24,9 @@ constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
 constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+constexpr bool has_buffer(MemoryKind kind) {
+  return kind != MemoryKind::image && kind != MemoryKind::pages;
+}
 /// Whether the host uses it as its own.
 constexpr bool host_reads(MemoryKind kind) {
   return kind == MemoryKind::readback || kind == MemoryKind::mailbox;
@@ -95,7 +98,9 @@ int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
     case MemoryKind::visible: choices = {local | host, host}; break;
     case MemoryKind::readback: choices = {host | cached, host}; break;
     case MemoryKind::mailbox: choices = {local | host}; break;
-    case MemoryKind::image: choices = {local, 0}; break;
+    case MemoryKind::range: break;
+    case MemoryKind::image:
+    case MemoryKind::pages: choices = {local, 0}; break;
   }
   for (Flags choice : choices)
     for (std::uint32_t i = 0; i < properties_.memoryTypeCount; ++i)
@@ -147,7 +152,7 @@ Result<std::unique_ptr<Block>> Heap::make_block(MemoryKind kind, std::uint64_t b
   block->kind = kind;
   if (map_placed_ && host_reads(kind)) bytes = align_up(bytes, kPlacedBytes);
   block->size = bytes;
-  if (kind != MemoryKind::image) {
+  if (has_buffer(kind)) {
     VkExternalMemoryBufferCreateInfo from_pages{
         VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO};
     from_pages.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
@@ -213,7 +218,7 @@ VkResult Heap::allocate_block(Block& block, std::uint64_t bytes, std::uint32_t t
   VkImportMemoryHostPointerInfoEXT pages{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
   pages.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
-  if (block.buffer && has_addresses_) allocate.pNext = &flags;
+  if ((block.buffer || block.kind == MemoryKind::pages) && has_addresses_) allocate.pNext = &flags;
   if (imports(block.kind)) {
     const std::uint32_t types = import_types(block, bytes) & type_bits;
     if (const int type = types ? pick_type(block.kind, types) : -1; type >= 0) {
@@ -395,7 +400,7 @@ void Heap::give_back(Block* block, std::uint64_t offset, std::uint64_t size) {
   block->free[offset] = size;
   if (block->used) return;
   bool usual = block->size == kBlockBytes || block->size == kVisibleBlockBytes;
-  if (usual) return;  // kept for the next one
+  if (usual && block->kind != MemoryKind::range) return;  // kept for the next one
   auto it = std::find_if(blocks_.begin(), blocks_.end(),
                          [&](const auto& each) { return each.get() == block; });
   destroy(*block);
@@ -436,6 +441,7 @@ void Quarantine::keep(Memory&& memory) {
 void Heap::statistics(std::uint64_t& blocks, std::uint64_t& bytes, std::uint64_t& used) {
   std::lock_guard lock(mutex_);
   for (auto& block : blocks_) {
+    if (block->kind == MemoryKind::range) continue;
     ++blocks;
     bytes += block->size;
     used += block->used;

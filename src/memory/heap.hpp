@@ -22,6 +22,8 @@ enum class MemoryKind : std::uint8_t {
   readback,  ///< mapped and cached: what the host reads
   mailbox,   ///< mapped, where running kernels see what the host stores
   image,     ///< bound to images, no buffer over it
+  range,     ///< addresses, and no memory: a sparse buffer
+  pages,     ///< bound to parts of ranges
 };
 
 struct Block {
@@ -100,6 +102,20 @@ class Heap {
   /// Pages of the process, beyond what the device has: an error unless serve_pages was called.
   Result<Memory> allocate_beyond(std::uint64_t bytes, std::uint64_t alignment);
   Result<Memory> allocate_image(const VkMemoryRequirements& needs);
+
+  /// The device binds memory to parts of buffers, by this function of `queue`.
+  void bind_by(PFN_vkQueueBindSparse function, Queue& queue) {
+    bind_sparse_ = function;
+    binding_queue_ = &queue;
+  }
+  bool binds() const { return bind_sparse_ && has_addresses_; }
+  /// Addresses of which a kernel may use those that pages are bound to. An error unless binds().
+  Result<Memory> reserve(std::uint64_t bytes, std::uint64_t alignment);
+  Result<Memory> allocate_pages(std::uint64_t bytes, std::uint64_t alignment);
+  /// Binds `bytes` of `pages`, or nothing, to a part of a range, all at multiples of the alignment.
+  /// Other work that uses the part is over, and it is bound on return.
+  Status bind(const Memory& range, std::uint64_t at, std::uint64_t bytes, const Memory* pages,
+              std::uint64_t from);
   /// The best memory type of `type_bits` for a kind; -1: there is none.
   int pick_type(MemoryKind kind, std::uint32_t type_bits) const;
   /// The device's memory is the host's: MemoryKind::device is mapped.
@@ -147,6 +163,7 @@ class Heap {
   VkResult allocate_block(Block& block, std::uint64_t bytes, std::uint32_t type_bits);
   /// Pages of the process for a block, and the memory types that take them; 0: there are none.
   std::uint32_t import_types(Block& block, std::uint64_t bytes) const;
+  Result<VkBuffer> make_sparse(std::uint64_t bytes) const;
   /// Maps a block's memory, at its device address where the device can.
   VkResult map(Block& block, std::uint64_t bytes);
 
@@ -159,6 +176,8 @@ class Heap {
   bool unified_ = false;
   MapMemory2 map_placed_ = nullptr;
   PFN_vkGetMemoryHostPointerPropertiesEXT pages_ = nullptr;
+  PFN_vkQueueBindSparse bind_sparse_ = nullptr;
+  Queue* binding_queue_ = nullptr;
   bool has_addresses_ = true;
   std::uint64_t limit_ = 0, largest_ = 0;  ///< see serve_pages; 0: nothing is served so
   Block* bound_ = nullptr;                 ///< see without_addresses

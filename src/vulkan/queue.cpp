@@ -147,6 +147,36 @@ Result<std::uint64_t> Queue::push(Semaphores semaphores) {
   return value;
 }
 
+Status Queue::bind(PFN_vkQueueBindSparse function, const VkSparseBufferMemoryBindInfo& part) {
+  std::lock_guard lock(mutex_);
+  if (lost()) return vulkan_error(VK_ERROR_DEVICE_LOST, "QueueBindSparse");
+  if (Status status = flush_locked(true); !status) return status;
+  if (Status status = check(signal_sent(), "QueueSubmit"); !status) return status;
+  const std::uint64_t before = sent_.load(std::memory_order_relaxed), value = before + 1;
+  VkTimelineSemaphoreSubmitInfo timeline{VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO};
+  timeline.waitSemaphoreValueCount = timeline.signalSemaphoreValueCount = 1;
+  timeline.pWaitSemaphoreValues = &before;
+  timeline.pSignalSemaphoreValues = &value;
+  VkBindSparseInfo bind{VK_STRUCTURE_TYPE_BIND_SPARSE_INFO};
+  bind.pNext = &timeline;
+  bind.waitSemaphoreCount = bind.signalSemaphoreCount = bind.bufferBindCount = 1;
+  bind.pWaitSemaphores = bind.pSignalSemaphores = &timeline_;
+  bind.pBufferBinds = &part;
+  if (lock_outside) lock_outside();
+  const VkResult result = function(handle_, 1, &bind, VK_NULL_HANDLE);
+  if (unlock_outside) unlock_outside();
+  if (result != VK_SUCCESS) return check(result, "QueueBindSparse");
+  submitted_.store(value, std::memory_order_release);
+  sent_.store(value, std::memory_order_release);
+  note_signal(value);
+  // What is submitted later does not wait for it by itself.
+  VkSemaphoreWaitInfo wait{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
+  wait.semaphoreCount = 1;
+  wait.pSemaphores = &timeline_;
+  wait.pValues = &value;
+  return check(device_.vk.WaitSemaphores(device_.handle, &wait, UINT64_MAX), "WaitSemaphores");
+}
+
 Result<std::uint64_t> Queue::push(VkCommandBuffer commands) {
   std::lock_guard lock(mutex_);
   if (Status status = check(send_recorded(commands, true), "QueueSubmit"); !status)

@@ -72,6 +72,9 @@ class Queue {
     std::vector<std::uint64_t> wait_values, signal_values;
   };
   Result<std::uint64_t> push(Semaphores semaphores);
+  /// Binds memory to a part of a buffer by vkQueueBindSparse, after all that was submitted, and
+  /// before all that is submitted later.
+  Status bind(PFN_vkQueueBindSparse function, const VkSparseBufferMemoryBindInfo& part);
   /// Whether something that was submitted may still wait for semaphores of others.
   bool waits_for_others() { return !reached(waiting_.load(std::memory_order_acquire)); }
   Status wait(std::uint64_t value);

@@ -376,6 +376,7 @@ CUresult open_device(DeviceObject& object) {
       reinterpret_cast<std::uint64_t>(probe->mapped()) == probe->address() && probe->address();
   object.managed = object.shared_addresses;
   object.registers = object.shared_addresses || runtime::imports_pages(*object.device->state());
+  object.maps_memory = object.shared_addresses || object.device->state()->heap.binds();
   if (object.managed) return eSuccess;
   auto host = Buffer::create(*object.device, 256, BufferMemory::host);
   object.managed = host && reinterpret_cast<std::uint64_t>(host->mapped()) == host->address();

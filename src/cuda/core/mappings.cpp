@@ -1,65 +1,37 @@
-// Addresses and memory apart from each other: cuMemAddressReserve, cuMemCreate, cuMemMap. Where
-// kernels and the host reach memory by the same addresses, both are the system's: a range of pages
-// without access, and files in memory whose pages are mapped into it.
-#include <sys/mman.h>
-#include <unistd.h>
-
+// Addresses and memory apart from each other: cuMemAddressReserve, cuMemCreate, cuMemMap.
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "src/cuda/core/core.hpp"
+#include "src/cuda/core/mapped_memory.hpp"
 #include "src/device/device.hpp"
 
 namespace ptx2spv::cuda {
 
 namespace {
 
-constexpr std::size_t kGranularity = std::size_t{2} << 20;
 // CUmemAllocationType, CUmemLocationType, CUmemAccess_flags.
 constexpr int kPinned = 1, kOnDevice = 1, kOnHost = 2, kNone = 0, kRead = 1, kReadWrite = 3;
 
-/// Memory that cuMemCreate made: there as long as the program has handles or mappings of it.
-struct Physical {
-  int file = -1;
-  std::size_t bytes = 0;
-  CUmemAllocationProp props{};
-  std::uint64_t handles = 1;
-  Physical() = default;
-  Physical(const Physical&) = delete;
-  Physical& operator=(const Physical&) = delete;
-  ~Physical() {
-    if (file >= 0) ::close(file);
-  }
-};
-
 struct Mapping {
   std::uint64_t handle = 0;
-  std::shared_ptr<Physical> memory;
-  std::size_t bytes = 0;
+  std::shared_ptr<PhysicalMemory> pages;
+  std::size_t offset = 0, bytes = 0;
   int access = kNone;
 };
 
 /// Everything by its first address, or by its handle.
 struct Mappings {
   std::mutex mutex;
-  std::map<CUdeviceptr, std::size_t> reserved;
+  std::map<CUdeviceptr, std::unique_ptr<AddressRange>> reserved;
   std::map<CUdeviceptr, Mapping> mapped;
-  std::map<std::uint64_t, std::shared_ptr<Physical>> memory;
+  std::map<std::uint64_t, std::shared_ptr<PhysicalMemory>> memory;
 };
 Mappings& all() {
   static auto* mappings = new Mappings;
   return *mappings;
-}
-
-void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
-
-CUresult check_device(const DeviceObject& device) {
-  if (device.shared_addresses) return eSuccess;
-  return not_supported("mapping memory to addresses",
-                       "this device and the host reach memory by different addresses");
 }
 
 CUresult check_props(const CUmemAllocationProp* props) {
@@ -70,9 +42,10 @@ CUresult check_props(const CUmemAllocationProp* props) {
     return fail(eInvalidValue, "memory that is mapped is a device's or the host's");
   DeviceObject* device = device_at(host ? 0 : props->location.id);
   if (!device) return fail(eInvalidDevice, "no such device");
+  if (CUresult code = open_device(*device); code != eSuccess) return code;
   if (props->requestedHandleTypes)
     return not_supported("memory for other processes", "memory is not shared between processes");
-  return check_device(*device);
+  return check_mapping(*device, host);
 }
 
 /// The range of `list` that has all of these bytes.
@@ -88,6 +61,12 @@ auto mapping_at(CUdeviceptr address) {
   return range_with(all().mapped, address, 1, [](const Mapping& each) { return each.bytes; });
 }
 
+AddressRange* range_of(CUdeviceptr address, std::size_t bytes) {
+  const auto found =
+      range_with(all().reserved, address, bytes, [](const auto& each) { return each->bytes; });
+  return found == all().reserved.end() ? nullptr : found->second.get();
+}
+
 /// The mappings that fill a range, none of them in part; empty: there are gaps.
 std::vector<CUdeviceptr> mappings_in(CUdeviceptr address, std::size_t bytes) {
   std::vector<CUdeviceptr> found;
@@ -101,8 +80,9 @@ std::vector<CUdeviceptr> mappings_in(CUdeviceptr address, std::size_t bytes) {
   return found;
 }
 
-/// Makes the range known to copies and to the sanitizer, or unknown.
-CUresult publish(ContextObject& context, CUdeviceptr address, std::size_t bytes, int access) {
+/// Makes a mapping known to copies and to the sanitizer, or unknown.
+CUresult publish(ContextObject& context, const AddressRange& range, CUdeviceptr address,
+                 std::size_t bytes, int access) {
   auto allocation = std::make_shared<Allocation>();
   allocation->address = address;
   allocation->bytes = bytes;
@@ -110,6 +90,12 @@ CUresult publish(ContextObject& context, CUdeviceptr address, std::size_t bytes,
   allocation->flags = static_cast<unsigned>(access);
   allocation->context = &context;
   allocation->id = next_id();
+  if (range.memory) {
+    // As far as the range goes: a copy may go on in the mapping behind.
+    auto view = Buffer::view(context.gpu(), address, range.address + range.bytes - address);
+    if (!view) return report(view.error());
+    allocation->buffer = std::move(*view);
+  }
   if (!add_mapped(allocation)) return fail(eUnknown, "the address is in use");
   context.gpu().state()->allocations.add(address, bytes, true, "cuMemMap");
   return eSuccess;
@@ -119,8 +105,12 @@ void withdraw(CUdeviceptr address) {
   if (allocation && allocation->use == MemoryUse::mapped) forget(*allocation);
 }
 
-CUresult system_error(const char* what) {
-  return fail(eMemoryAllocation, fmt::format("{}: {}", what, std::strerror(errno)));
+/// Whether nobody but the range's device gets access to it, in a context of that device.
+bool of_one_device(const ContextObject& context, const CUmemAccessDesc* list, std::size_t count,
+                   const AddressRange& range) {
+  return context.device == range.device && std::all_of(list, list + count, [&](const auto& each) {
+           return device_at(each.location.id) == range.device;
+         });
 }
 
 bool whole_granules(CUdeviceptr address, std::size_t bytes) {
@@ -138,36 +128,27 @@ CUresult mapping_granularity(std::size_t* bytes, const CUmemAllocationProp* prop
 
 CUresult reserve_addresses(ContextObject& context, CUdeviceptr* made, std::size_t bytes,
                            std::size_t alignment, unsigned long long flags) {
-  if (CUresult code = check_device(*context.device); code != eSuccess) return code;
+  if (CUresult code = check_mapping(*context.device, false); code != eSuccess) return code;
   if (!made || flags || !whole_granules(0, bytes) || (alignment && !std::has_single_bit(alignment)))
     return fail(eInvalidValue, "a range is a multiple of the granularity");
-  alignment = std::max(alignment, kGranularity);
-  std::size_t room = 0;
-  if (__builtin_add_overflow(bytes, alignment, &room))
-    return fail(eMemoryAllocation, "there are not as many addresses");
-  void* found =
-      ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (found == MAP_FAILED) return system_error("the range cannot be reserved");
-  const auto start = reinterpret_cast<CUdeviceptr>(found);
-  const CUdeviceptr first = (start + alignment - 1) / alignment * alignment;
-  if (first > start) ::munmap(found, first - start);
-  if (const std::size_t rest = room - bytes - (first - start))
-    ::munmap(pointer(first + bytes), rest);
+  auto range = std::make_unique<AddressRange>();
+  if (CUresult code = reserve(*context.device, bytes, std::max(alignment, kGranularity), *range);
+      code != eSuccess)
+    return code;
   std::lock_guard lock(all().mutex);
-  all().reserved[first] = bytes;
-  *made = first;
+  *made = range->address;
+  all().reserved[range->address] = std::move(range);
   return eSuccess;
 }
 
 CUresult free_addresses(CUdeviceptr address, std::size_t bytes) {
   std::lock_guard lock(all().mutex);
   auto found = all().reserved.find(address);
-  if (found == all().reserved.end() || found->second != bytes)
+  if (found == all().reserved.end() || found->second->bytes != bytes)
     return fail(eInvalidValue, "no such range is reserved");
   auto next = all().mapped.lower_bound(address);
   if (next != all().mapped.end() && next->first < address + bytes)
     return fail(eInvalidValue, "memory is mapped in the range");
-  ::munmap(pointer(address), bytes);
   all().reserved.erase(found);
   return eSuccess;
 }
@@ -177,14 +158,11 @@ CUresult create_memory(std::uint64_t* made, std::size_t bytes, const CUmemAlloca
   if (!made || flags || !whole_granules(0, bytes))
     return fail(eInvalidValue, "the bytes of memory are a multiple of the granularity");
   if (CUresult code = check_props(props); code != eSuccess) return code;
-  auto memory = std::make_shared<Physical>();
-  memory->bytes = bytes;
+  auto memory = std::make_shared<PhysicalMemory>();
   memory->props = *props;
-  const DeviceObject* device = device_at(props->location.type == kOnHost ? 0 : props->location.id);
+  DeviceObject* device = device_at(props->location.type == kOnHost ? 0 : props->location.id);
   if (bytes > total_memory(*device)) return fail(eMemoryAllocation, "more than the device has");
-  memory->file = ::memfd_create("ptx2spv", MFD_CLOEXEC);
-  if (memory->file < 0 || ::ftruncate(memory->file, static_cast<off_t>(bytes)) != 0)
-    return system_error("the memory cannot be made");
+  if (CUresult code = make_pages(*device, bytes, *memory); code != eSuccess) return code;
   std::lock_guard lock(all().mutex);
   *made = next_id();
   all().memory[*made] = std::move(memory);
@@ -207,17 +185,15 @@ CUresult map_memory(CUdeviceptr address, std::size_t bytes, std::size_t offset,
   if (flags || !whole_granules(address, bytes) || offset % kGranularity ||
       offset > memory->second->bytes || bytes > memory->second->bytes - offset)
     return fail(eInvalidValue, "a mapping lies at multiples of the granularity, within the memory");
-  const auto size = [](std::size_t each) { return each; };
-  if (range_with(all().reserved, address, bytes, size) == all().reserved.end())
-    return fail(eInvalidValue, "the addresses are not reserved");
+  AddressRange* range = range_of(address, bytes);
+  if (!range) return fail(eInvalidValue, "the addresses are not reserved");
   auto next = all().mapped.lower_bound(address);
   if ((next != all().mapped.end() && next->first < address + bytes) ||
       mapping_at(address) != all().mapped.end())
     return fail(eInvalidValue, "memory is mapped there already");
-  if (::mmap(pointer(address), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->second->file,
-             static_cast<off_t>(offset)) == MAP_FAILED)
-    return system_error("the memory cannot be mapped");
-  all().mapped[address] = {handle, memory->second, bytes, kNone};
+  if (CUresult code = place(*range, address, bytes, *memory->second, offset); code != eSuccess)
+    return code;
+  all().mapped[address] = {handle, memory->second, offset, bytes, kNone};
   return eSuccess;
 }
 
@@ -229,10 +205,9 @@ CUresult unmap_memory(ContextObject& context, CUdeviceptr address, std::size_t b
   for (CUdeviceptr each : found) {
     withdraw(each);
     auto mapping = all().mapped.find(each);
-    const void* got = ::mmap(pointer(each), mapping->second.bytes, PROT_NONE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    const CUresult code = displace(*range_of(each, 1), each, mapping->second.bytes);
     all().mapped.erase(mapping);
-    if (got == MAP_FAILED) return system_error("the memory cannot be unmapped");
+    if (code != eSuccess) return code;
   }
   return eSuccess;
 }
@@ -255,15 +230,19 @@ CUresult set_mapping_access(ContextObject& context, CUdeviceptr address, std::si
     Mapping& mapping = all().mapped[each];
     const int flags = list[count - 1].flags;
     if (mapping.access == flags) continue;
-    const int protection = flags == kReadWrite ? PROT_READ | PROT_WRITE
-                           : flags == kRead    ? PROT_READ
-                                               : PROT_NONE;
-    if (::mprotect(pointer(each), mapping.bytes, protection) != 0)
-      return system_error("the access cannot be changed");
+    AddressRange& range = *range_of(each, mapping.bytes);
+    if (range.memory && !of_one_device(context, list, count, range))
+      return not_supported("access of several devices to one mapping",
+                           "addresses are the device's for whose context they were reserved");
+    const Access access{flags != kNone, flags == kReadWrite};
+    if (CUresult code = allow(range, each, mapping.bytes, *mapping.pages, mapping.offset, access);
+        code != eSuccess)
+      return code;
     mapping.access = flags;
     withdraw(each);
     if (flags == kNone) continue;
-    if (CUresult code = publish(context, each, mapping.bytes, flags); code != eSuccess) return code;
+    if (CUresult code = publish(context, range, each, mapping.bytes, flags); code != eSuccess)
+      return code;
   }
   return eSuccess;
 }
@@ -288,7 +267,7 @@ CUresult retain_mapping(std::uint64_t* handle, const void* address) {
   if (memory)
     ++memory->handles;
   else
-    memory = found->second.memory, memory->handles = 1;
+    memory = found->second.pages, memory->handles = 1;
   *handle = found->second.handle;
   return eSuccess;
 }

@@ -135,7 +135,8 @@ const char* name_of(MemoryUse use) {
 }  // namespace
 
 void forget(const Allocation& allocation) {
-  if (!allocation.buffer) allocation.context->gpu().state()->allocations.remove(allocation.address);
+  if (!allocation.buffer || allocation.use == MemoryUse::mapped)
+    allocation.context->gpu().state()->allocations.remove(allocation.address);
   by_address().remove(allocation.address);
   if (allocation.use == MemoryUse::managed && needs_guard(*allocation.context))
     allocation.context->gpu().state()->queue.guard().remove(allocation.host);

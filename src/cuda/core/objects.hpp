@@ -38,7 +38,8 @@ struct DeviceObject {
   bool shared_addresses =
       false;               ///< kernels and the host reach the same memory by the same address
   bool managed = false;    ///< they do so for memory that the runtime allocates for both
-  bool registers = false;  ///< kernels reach memory that the program registers
+  bool registers = false;    ///< kernels reach memory that the program registers
+  bool maps_memory = false;  ///< memory is mapped to addresses
 
   std::mutex mutex;  ///< what follows
   std::optional<Device> device;
