@@ -55,6 +55,14 @@ TEST(DriverInterface, ProgramThatEndsBeforeItsKernels) {
   }
 }
 
+TEST(DriverInterface, ThreadsOfHostFunctionsEndBeforeDevicesGo) {
+  std::string program;
+  ASSERT_TRUE(compile_c("threads", program));
+  const ProcessResult result = execute({program});
+  EXPECT_EQ(result.out, "good\n") << result.error;
+  EXPECT_EQ(result.exit_code, 0);
+}
+
 TEST(DriverInterface, ChildrenOfAProcessWithADevice) {
   std::string program;
   ASSERT_TRUE(compile_c("forks", program));

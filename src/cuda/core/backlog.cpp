@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <thread>
 
 #include "src/executor/executor.hpp"
@@ -30,6 +31,7 @@ struct Backlogs {
   std::vector<std::shared_ptr<Backlog>> busy;
   unsigned working = 0;  ///< threads that may be using devices
   bool stopped = false;  ///< none may any more
+  std::list<std::thread> threads, ended;
 };
 Backlogs& backlogs() {
   static auto* all = new Backlogs;
@@ -69,7 +71,16 @@ std::vector<Ticket> tickets_before(StreamObject& stream, bool own) {
   return before;
 }
 
-void work_off(const std::shared_ptr<StreamObject>& stream, const std::shared_ptr<Backlog>& backlog);
+using OwnThread = std::list<std::thread>::iterator;
+void work_off(std::shared_ptr<StreamObject> stream, std::shared_ptr<Backlog> backlog,
+              OwnThread thread);
+
+/// Drivers have destructors for threads that used them: none of these may run while the process's
+/// end takes the driver away. What is joined here needs no lock of ours any more.
+void join_ended() {
+  for (std::thread& each : backlogs().ended) each.join();
+  backlogs().ended.clear();
+}
 
 Ticket defer(StreamObject& stream, Work work, std::vector<Ticket> before) {
   Backlog& backlog = backlog_of(stream);
@@ -79,7 +90,9 @@ Ticket defer(StreamObject& stream, Work work, std::vector<Ticket> before) {
   if (idle) {
     backlogs().busy.push_back(stream.backlog);
     g_busy.store(backlogs().busy.size());
-    std::thread(work_off, stream.shared_from_this(), stream.backlog).detach();
+    join_ended();
+    const OwnThread thread = backlogs().threads.emplace(backlogs().threads.end());
+    *thread = std::thread(work_off, stream.shared_from_this(), stream.backlog, thread);
   }
   return ticket;
 }
@@ -93,8 +106,8 @@ void remember(ContextObject& context, CUresult code) {
 }
 
 /// What a stream has kept, one after another; the thread ends when nothing is left.
-void work_off(const std::shared_ptr<StreamObject>& stream,
-              const std::shared_ptr<Backlog>& backlog) {
+void work_off(std::shared_ptr<StreamObject> stream, std::shared_ptr<Backlog> backlog,
+              OwnThread thread) {
   t_worker = true;
   runtime::let_launches_wait();
   Backlogs& all = backlogs();
@@ -117,6 +130,16 @@ void work_off(const std::shared_ptr<StreamObject>& stream,
   }
   std::erase(all.busy, backlog);
   g_busy.store(all.busy.size());
+  ++all.working;
+  lock.unlock();
+  stream.reset();
+  backlog.reset();
+  lock.lock();
+  --all.working;
+  all.changed.notify_all();
+  // A process that ends takes this thread away, too.
+  all.changed.wait(lock, [&] { return !all.stopped; });
+  all.ended.splice(all.ended.end(), all.threads, thread);
 }
 
 bool nobody_waits() { return t_worker || g_busy.load() == 0; }
@@ -267,6 +290,7 @@ void stop_backlogs() {
   all.stopped = true;
   runtime::stop_waiting_launches();
   all.changed.wait(lock, [&] { return all.working == 0; });
+  join_ended();
 }
 
 Synchronous::Synchronous() { ++t_synchronous; }
