@@ -297,11 +297,39 @@ st.global.v4.u32 [%out], {%t6, %t7, %t5, %t4};)",
   return row;
 }
 
+/// Targets by number, a barrier's number of over 32 bits, and lines of a preprocessor.
+Derived numbered_targets() {
+  return of_two("targets_by_number", 1, "# 7 \"a.cu\"", R"(
+#line 8 "a.cu"
+bar.sync 0x100000005;
+and.b32 %t6, %t2, 3;
+T: .branchtargets M, L<2>, M;
+brx.idx %t6, T;
+L1: add.u32 %t7, %t3, 100;
+bra E;
+L0: add.u32 %t7, %t3, 200;
+bra E;
+M: add.u32 %t7,
+  # 9 "b.cu"
+  %t3, 300;
+E: st.global.u32 [%out], %t7;)",
+                [](const std::uint32_t* in, std::uint32_t* out) {
+                  constexpr std::uint32_t kAdded[] = {300, 200, 100, 300};
+                  out[0] = in[1] + kAdded[in[0] & 3];
+                });
+}
+
 }  // namespace
 
 std::vector<Derived> language_rows() {
-  return {masks(),        initialisers(),      sums(), named_places(), unified(),
-          wider_floats(), narrowed_registers()};
+  return {masks(),
+          initialisers(),
+          sums(),
+          named_places(),
+          unified(),
+          wider_floats(),
+          narrowed_registers(),
+          numbered_targets()};
 }
 
 }  // namespace ptx2spv::tests

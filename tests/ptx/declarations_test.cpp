@@ -588,6 +588,7 @@ std::vector<Group> all_groups() {
   instructions(groups);
   add_directives(groups);
   add_operands(groups);
+  add_ages(groups);
   return groups;
 }
 
@@ -657,6 +658,7 @@ std::string_view refusal(const std::string& message) {
       {"'.zero' needs .target", "the manual: .clamp and .zero are of sm_20"},
       {"'tex.cube.v4.f32.f32' needs .target", "the manual: cubes are of sm_20"},
       {"selects nothing", "a selector is for video instructions"},
+      {".f64' needs .target", "the manual: .f64 is of sm_13"},
       {"'mma' wants a source of type .b32", "the manual: metadata are one register of .b32"},
       {"this constant is 0 to 1", "an H100 refuses to run selectors 2 and 3 of it"},
       {"'mma' wants a register here", "the manual: metadata are one register of .b32"},

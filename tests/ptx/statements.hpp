@@ -27,5 +27,7 @@ Words product(const std::vector<Words>& lists);
 void add_directives(std::vector<Group>& groups);
 /// What stands as an operand of an instruction.
 void add_operands(std::vector<Group>& groups);
+/// Instructions, special registers and directives by versions and targets.
+void add_ages(std::vector<Group>& groups);
 
 }  // namespace ptx2spv

@@ -37,14 +37,25 @@ bool Checker::check_versions() {
     }
   }
   switch (inst_->op) {
+    case Opcode::ld:
+    case Opcode::st:
+    case Opcode::atom:
+    case Opcode::red:
+      if (mods.space == Space::none) return needs(20, 20, "a generic address");
+      break;
     case Opcode::mov:
     case Opcode::cvt:
+      // sm_89 came to these types later than sm_90.
+      if ((mods.has(Mod::e4m3x2) || mods.has(Mod::e5m2x2)) && m_.sm < 90 &&
+          !needs(81, 89, name() + " on sm_89"))
+        return false;
       for (const Operand& operand : ops()) {
         if (operand.kind != OperandKind::special) continue;
         const std::string_view written = m_.text(operand.span);
         const SpecialInfo* info =
             find_special(written.substr(0, std::min(written.find('.'), written.size())));
-        if (info != nullptr && !needs(info->version, 10, "'" + std::string(written) + "'"))
+        if (info != nullptr &&
+            !needs(info->version, info->target, "'" + std::string(written) + "'"))
           return false;
       }
       break;

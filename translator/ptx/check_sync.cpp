@@ -27,7 +27,7 @@ void Checker::check_barrier() {
       fail(operand, "the number of threads at a barrier is over 0");
       return;
     }
-    if (i == first && operand.value > 15) {
+    if (i == first && (operand.value & 0xffffffff) > 15) {
       fail(operand, "a barrier's number is 0 to 15");
       return;
     }
@@ -69,6 +69,11 @@ void Checker::check_async_copy() {
   unsigned count = inst_->operand_count;
   const bool policy = mods_->has(Mod::L2_cache_hint);
   if (!count_is(policy ? 4 : 3, policy ? 5 : 4)) return;
+  const std::string_view words = m_.text(inst_->opcode_span);
+  if (words.find(".global") < words.find(".shared")) {
+    sink_.error(inst_->opcode_span, name() + " names .shared, where it writes, before .global");
+    return;
+  }
   if (!memory(op(0), Space::shared) || !memory(op(1), Space::global)) return;
   const Operand& size = op(2);
   const bool whole = mods_->cache == Mod::cg;

@@ -24,7 +24,7 @@ void Checker::check_texture() {
   const Operand* data = &op(0);
   if (data->kind == OperandKind::pair) {
     const auto items = f_.list(*data);
-    if (!needs(50, 60, "a predicate of " + name())) return;
+    if (!needs(71, 60, "a predicate of " + name())) return;
     if (items[1].kind == OperandKind::sink) {
       fail(items[1], name() + " says whether texels are resident in a predicate, not in '_'");
       return;
@@ -54,6 +54,8 @@ void Checker::check_texture() {
     if (!unified_texref && !check_surface_name(sampler, Type::samplerref)) return;
     const bool by_handle = sampler.kind == OperandKind::reg ||
                            (m_.texmode_independent && parts[0].kind == OperandKind::reg);
+    if (!m_.texmode_independent && !needs(43, 30, "a sampler where textures hold their own"))
+      return;
     if (by_handle && !needs(31, 30, "a texture or sampler by handle beside the other")) return;
     // In unified mode a sampler is a word too many for these forms, of ptxas' eight.
     const bool cubes = mods.geom == Mod::cube || mods.geom == Mod::acube;

@@ -45,8 +45,7 @@ void Lexer::skip_blank() {
     if (is(c, kBlank)) {
       ++at_;
     } else if (c == '/' && at(at_ + 1) == '/') {
-      const std::size_t end = text_.find('\n', at_);
-      at_ = end == std::string_view::npos ? size : static_cast<std::uint32_t>(end);
+      at_ = line_end();
     } else if (c == '/' && at(at_ + 1) == '*') {
       const std::size_t end = text_.find("*/", at_ + 2);
       if (end == std::string_view::npos) {
@@ -55,10 +54,30 @@ void Lexer::skip_blank() {
       } else {
         at_ = static_cast<std::uint32_t>(end + 2);
       }
+    } else if (c == '#' && preprocessed()) {
+      at_ = line_end();
     } else {
       return;
     }
   }
+}
+
+std::uint32_t Lexer::line_end() const {
+  return static_cast<std::uint32_t>(std::min(text_.find('\n', at_), text_.size()));
+}
+
+/// `# 12 "file"` or `#line 12 "file"`, by which a preprocessor says where text comes from.
+bool Lexer::preprocessed() const {
+  std::string_view line = text_.substr(at_ + 1, line_end() - at_ - 1);
+  const auto skip = [&](std::uint8_t cls) {
+    const std::size_t before = line.size();
+    while (!line.empty() && is(line[0], cls)) line.remove_prefix(1);
+    return line.size() != before;
+  };
+  skip(kBlank);
+  if (line.starts_with("line")) line.remove_prefix(4);
+  skip(kBlank);
+  return skip(kDigit) && skip(kBlank) && line.starts_with('"');
 }
 
 Token Lexer::bad(std::uint32_t begin, std::uint32_t length, std::string text) {

@@ -69,6 +69,8 @@ class Lexer {
  private:
   Token scan();
   void skip_blank();
+  std::uint32_t line_end() const;
+  bool preprocessed() const;
   Token number();
   Token quoted(char quote);
   Token bad(std::uint32_t begin, std::uint32_t length, std::string text);

@@ -365,6 +365,7 @@ void Parser::file_directive() {
       {static_cast<std::uint32_t>(index.value), text({name.span.begin + 1, name.span.length - 2})});
   // Optional timestamp and size.
   for (int i = 0; i < 2 && lex_.accept(','); ++i) {
+    if (i == 0) feature(Feature::file_size, index.span);
     if (lex_.next().kind != TokenKind::integer) {
       error(index.span, "expected .file number \"name\", timestamp, size");
       return;
@@ -431,6 +432,9 @@ void Parser::section_directive() {
       error(open.span, "section without an end");
       return;
     }
+    if (token.is('+')) feature(Feature::section_offset, token.span);
+    if (token.is(':')) feature(Feature::section_label, token.span);
+    if (token.is('-')) feature(Feature::section_difference, token.span);
     if (token.is(';') || token.is('{') || token.kind == TokenKind::real32 ||
         token.kind == TokenKind::real64)
       error(token.span, "a section has labels, types and integers");

@@ -255,10 +255,26 @@ void Parser::branch_targets(const Token& label, bool calls) {
       }
       targets.push_back(id);
     } else {
-      pending_.push_back({PendingLabel::Where::target_list, index,
-                          static_cast<std::uint32_t>(targets.size()), locals_.depth() - 1,
-                          text(name.span), name.span});
-      targets.push_back(kNoSymbol);
+      const auto add = [&](std::string_view label_name) {
+        pending_.push_back({PendingLabel::Where::target_list, index,
+                            static_cast<std::uint32_t>(targets.size()), locals_.depth() - 1,
+                            label_name, name.span});
+        targets.push_back(kNoSymbol);
+      };
+      // L<3> stands for L0, L1, L2.
+      if (!lex_.accept('<')) {
+        add(text(name.span));
+        continue;
+      }
+      const Span span = lex_.peek().span;
+      const auto count = number_constant("the number of targets");
+      if (!count || !expect('>', "after the number of targets")) return skip_statement();
+      if (*count == 0 || *count > kMaxVariables || (numbered_targets_ += *count) > kMaxVariables) {
+        error(span, "the targets by number of a module are 1 to 65536");
+        return skip_statement();
+      }
+      for (std::uint64_t i = 0; i < *count; ++i)
+        add(m_.strings.emplace_back(fmt::format("{}{}", text(name.span), i)));
     }
   } while (lex_.accept(','));
   if (!expect(';', "after the targets")) skip_statement();

@@ -7,7 +7,6 @@ namespace ptx2spv::ptx {
 namespace {
 
 constexpr std::uint32_t kMaxRange = 0x1000000;  // registers of one %r<N>
-constexpr std::uint32_t kMaxVariables = 65536;  // variables of one name<N>
 constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 40;
 
 std::optional<Space> space_of(std::string_view name) {
@@ -449,6 +448,7 @@ bool Parser::check_variable(const DeclSpec& spec, std::string_view name, Span sp
   if (!in_function() && spec.space == Space::param) {
     return error(spec.space_span, ".param at module scope");
   }
+  if (spec.space == Space::param && !feature(Feature::body_param, spec.space_span)) return false;
   if (!in_function() && spec.space == Space::local && m_.version() >= 30) {
     return error(spec.space_span, ".local at module scope");
   }

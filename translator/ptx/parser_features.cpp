@@ -44,6 +44,10 @@ constexpr FeatureRow kFeatures[] = {
     {Feature::unified, 80, 90, "'.unified'"},
     {Feature::alias, 63, 30, "'.alias'"},
     {Feature::section, 20, 10, "'.section'"},
+    {Feature::section_offset, 32, 10, "an offset in a '.section'"},
+    {Feature::section_label, 70, 10, "a label in a '.section'"},
+    {Feature::section_difference, 75, 10, "a difference in a '.section'"},
+    {Feature::file_size, 32, 10, "a timestamp or size in '.file'"},
     {Feature::call_prototype, 21, 20, "'.callprototype'"},
     {Feature::weak, 31, 10, "'.weak'"},
     {Feature::common, 50, 10, "'.common'"},
@@ -53,6 +57,7 @@ constexpr FeatureRow kFeatures[] = {
     {Feature::large_parameters, 81, 70, "a kernel with more than 4352 bytes of parameters"},
     {Feature::pointer, 22, 10, "'.ptr'"},
     {Feature::function_param, 20, 20, "a .param variable of a function"},
+    {Feature::body_param, 20, 10, "a .param variable in a body"},
 };
 
 constexpr std::uint64_t kConstantBytes = 64 * 1024;

@@ -45,6 +45,10 @@ enum class Feature : std::uint8_t {
   alias,
   call_prototype,
   section,
+  section_offset,
+  section_label,
+  section_difference,
+  file_size,
   weak,
   common,
   pragma,
@@ -53,7 +57,11 @@ enum class Feature : std::uint8_t {
   large_parameters,
   pointer,
   function_param,
+  body_param,
 };
+
+/// Variables or labels that one name<N> may stand for.
+inline constexpr std::uint32_t kMaxVariables = 65536;
 
 class Parser {
  public:
@@ -238,6 +246,7 @@ class Parser {
   std::vector<RegisterRange> ranges_;
   std::unordered_map<std::string_view, OpcodeEntry> opcodes_;
   std::vector<PendingLabel> pending_;
+  std::uint64_t numbered_targets_ = 0;  ///< labels that .branchtargets names by L<N>
   struct PendingOperand {
     std::uint32_t index;  ///< among the instruction's operands
     Span span;

@@ -28,8 +28,8 @@ struct SpecialRow {
   SpecialInfo info;
 };
 constexpr SpecialRow kSpecials[] = {
-#define SPECIAL(name, type, vector, version) \
-  {"%" #name, {SpecialReg::name, 0, Type::type, vector, version}},
+#define SPECIAL(name, type, vector, version, target) \
+  {"%" #name, {SpecialReg::name, 0, Type::type, vector, version, target}},
 #include "translator/ptx/special_registers.def"
 };
 static_assert(std::is_sorted(std::begin(kSpecials), std::end(kSpecials),
@@ -42,10 +42,17 @@ struct NumberedSpecials {
   SpecialInfo pm[8], pm_64[8], envreg[32];
   constexpr NumberedSpecials() : pm{}, pm_64{}, envreg{} {
     for (std::uint8_t i = 0; i < 8; ++i) {
-      pm[i] = {SpecialReg::pm, i, Type::u32, false, 13};
-      pm_64[i] = {SpecialReg::pm_64, i, Type::u64, false, 40};
+      const bool first = i < 4;
+      pm[i] = {SpecialReg::pm,
+               i,
+               Type::u32,
+               false,
+               std::uint8_t(first ? 13 : 30),
+               std::uint8_t(first ? 10 : 20)};
+      pm_64[i] = {SpecialReg::pm_64, i, Type::u64, false, 40, 50};
     }
-    for (std::uint8_t i = 0; i < 32; ++i) envreg[i] = {SpecialReg::envreg, i, Type::b32, false, 21};
+    for (std::uint8_t i = 0; i < 32; ++i)
+      envreg[i] = {SpecialReg::envreg, i, Type::b32, false, 21, 10};
   }
 };
 constexpr NumberedSpecials kNumbered;

@@ -65,7 +65,7 @@ std::string_view text(Space space);
 enum class Linkage : std::uint8_t { none, extern_, visible, weak, common };
 
 enum class SpecialReg : std::uint8_t {
-#define SPECIAL(name, type, vector, version) name,
+#define SPECIAL(name, type, vector, version, target) name,
 #include "translator/ptx/special_registers.def"
   pm,      ///< pm0..pm7, Operand::index
   pm_64,   ///< pm0_64..pm7_64
@@ -78,6 +78,7 @@ struct SpecialInfo {
   Type type;
   bool vector;           ///< has .x .y .z (and .w)
   std::uint8_t version;  ///< first PTX version, 10 * major + minor
+  std::uint8_t target;   ///< first sm_ number
 };
 /// nullptr when `name` (with its %) is no special register.
 const SpecialInfo* find_special(std::string_view name);
