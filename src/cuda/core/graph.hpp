@@ -46,7 +46,7 @@ struct GraphObject {
   std::mutex mutex;  ///< what follows
   std::vector<std::shared_ptr<GraphNodeObject>> nodes;
   KeptObjects user_objects;
-  std::vector<std::shared_ptr<Condition>> conditions;  ///< of clones, too
+  std::vector<std::shared_ptr<Condition>> conditions;       ///< of clones, too
   enum class Part { none, child, body } part = Part::none;  ///< of the node that it goes with
   std::weak_ptr<GraphExecObject> instance;  ///< the last one, of a graph that has memory
 };
@@ -207,9 +207,9 @@ enum class UpdateResult {
 /// Takes over the parameters of `graph`, whose nodes have to match those of `exec` in type and
 /// order; `failed` is the first that does not, null where they differ in number.
 CUresult update(CUgraphExec exec, CUgraph graph, CUgraphNode& failed, UpdateResult& result);
-/// `with_params`: by the function that takes a stream for uploads.
-CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made,
-                   bool with_params = false);
+CUresult make_exec(CUgraph graph, unsigned long long flags, CUgraphExec* made);
+/// The same with the flag of uploads, by the function that takes a stream for them.
+CUresult make_uploaded(CUgraph graph, unsigned long long flags, CUgraphExec* made);
 CUresult launch_exec(CUgraphExec exec, const std::shared_ptr<StreamObject>& stream);
 
 CUresult create_user_object(CUuserObject* made, void* pointer, CUhostFn destroy, unsigned count,

@@ -239,12 +239,12 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
   return eSuccess;
 }
 
-CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made, bool with_params) {
+CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made) {
   if (!made) return eInvalidValue;
   auto graph = tables().graphs.find(handle);
   if (!graph) return no_graph();
   if (flags & ~0xfull) return fail(eInvalidValue, "unknown flags of a graph");
-  if ((flags & kGraphUpload) && !with_params)
+  if (flags & kGraphUpload)
     return fail(eInvalidValue, "an instance is uploaded in the stream of its parameters");
   if (is_part(*graph)) return fail(eNotSupported, "the graph is instantiated with its node's");
   if (flags & kGraphDeviceLaunch)
@@ -258,6 +258,11 @@ CUresult make_exec(CUgraph handle, unsigned long long flags, CUgraphExec* made, 
   if (memory) graph->instance = exec;
   *made = tables().graph_execs.add(std::move(exec));
   return eSuccess;
+}
+
+CUresult make_uploaded(CUgraph graph, unsigned long long flags, CUgraphExec* made) {
+  const CUresult code = make_exec(graph, flags & ~std::uint64_t{kGraphUpload}, made);
+  return code == eSuccess ? upload_graph(*made) : code;
 }
 
 CUresult launch_exec(CUgraphExec handle, const std::shared_ptr<StreamObject>& stream) {

@@ -106,7 +106,11 @@ CUresult cudaGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                         cudaGraphInstantiateParams* params) {
   if (!params) return keep(eInvalidValue);
   params->errNode_out = nullptr;
-  CUresult code = make_exec(graph, params->flags, exec, true);
+  const auto upload = [&](ContextObject&, const auto&) {
+    return make_uploaded(graph, params->flags, exec);
+  };
+  const CUresult code = params->flags & kGraphUpload ? call_in(params->uploadStream, upload)
+                                                     : make_exec(graph, params->flags, exec);
   params->result_out = code == eSuccess ? 0 : 1;
   return keep(code);
 }

@@ -109,7 +109,12 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, void* gi
   auto* params = static_cast<Params*>(given);
   if (!params) return eInvalidValue;
   params->failed = nullptr;
-  const CUresult code = IN_CONTEXT(make_exec(graph, params->flags, exec, true));
+  const auto upload = [&](ContextObject&, const auto&) {
+    return make_uploaded(graph, params->flags, exec);
+  };
+  const CUresult code = params->flags & kGraphUpload
+                            ? call_in(params->upload, upload)
+                            : IN_CONTEXT(make_exec(graph, params->flags, exec));
   params->result = code == eSuccess ? 0 : 1;
   return code;
 }
