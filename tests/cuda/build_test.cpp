@@ -174,7 +174,7 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
     std::printf("make is not installed: how it starts compilers is not tried\n");
   EXPECT_EQ(record.given({"env", "nvcc", "-arch=sm_90"}), expected);
   EXPECT_EQ(record.given({"env", "-i", nvcc, "-arch=sm_90"}), expected);
-  if (has_program("cmake"))
+  if (has_program("cmake", {"PATH=/usr/local/bin:/usr/bin:/bin"}))
     EXPECT_EQ(record.given({"cmake", "-E", "env", "A=B", nvcc, "-arch=sm_90"}), expected);
   else
     std::printf("cmake is not installed: how it starts compilers is not tried\n");
@@ -329,7 +329,7 @@ TEST(PtxexecBuild, AProjectOfCMake) {
   const std::string compiler = "-DCMAKE_CUDA_COMPILER=" + nvcc();
   expect_runs({"build", "cmake", "-S", kProjects, "-B", folder.path(), compiler}, "written to");
   expect_runs({"build", "cmake", "--build", folder.path()}, "separate");
-  expect_runs({"ctest", "--test-dir", folder.path()}, "100% tests passed, 0 tests failed out of 2");
+  expect_runs({"ctest", "--test-dir", folder.path()}, "100% tests passed");
 }
 
 TEST(PtxexecBuild, AProjectOfCMakeWithTheToolchainFile) {
@@ -352,7 +352,7 @@ TEST(PtxexecBuild, AProjectOfCMakeWithTheToolchainFile) {
   run({"-S", kProjects, "-B", folder.path(), "-DCMAKE_CUDA_COMPILER=" + nvcc(),
        "-DCMAKE_TOOLCHAIN_FILE=" + toolchain});
   run({"--build", folder.path()});
-  expect_runs({"ctest", "--test-dir", folder.path()}, "100% tests passed, 0 tests failed out of 2");
+  expect_runs({"ctest", "--test-dir", folder.path()}, "100% tests passed");
 }
 
 TEST(PtxexecBuild, AMakefileWithThePathOfNvcc) {

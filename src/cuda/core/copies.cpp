@@ -161,7 +161,7 @@ CUresult resolve(Side& side, const Given& given, const Extent& extent) {
                             ? given.host
                             : reinterpret_cast<std::byte*>(given.device);  // NOLINT
       // Under unified addresses a device's pointer may stand where the host's is expected.
-      if (find_address(reinterpret_cast<CUdeviceptr>(host)))
+      if (find_for_work(reinterpret_cast<CUdeviceptr>(host)))
         return resolve_memory(side, reinterpret_cast<CUdeviceptr>(host), given.x, given.y, given.z,
                               extent);
       if (!host) return fail(eInvalidValue, "a null pointer to copy from or to");
