@@ -10,6 +10,7 @@ import sys
 
 CHECKSUMS = {
     "automaton": "684c109d68b560efaf8c0890c68c9bf523926bd5948408c138a714352d9db615",
+    "denoise": "422a4f40314ba1e487c19e373e756e08aeff78bc1956b45a45ffafc26620dc93",
     "fluid": "ed38ff7db8c777f7d5db61cf2e6dec98910e4ff8d75d55d6a5528774e4d31fcd",
     "image_filter": "6d62966cdeabcd5f60cf3a68dbb168f5390d13c5e74802cb57bd15d07c5ade29",
     "path_tracer": "7351e7fcb8fc9f71e6bc2685010492585fe328a9587bb5abfe8b35543721f78f",
@@ -25,16 +26,19 @@ def plane(form, channels, width, height):
 def launch(kernel, extent, block, *args, **more):
     """A block for each `block` texels; arguments are names of surfaces and whole numbers."""
     grid = [(size + part - 1) // part for size, part in zip(extent, block)]
-    values = [{"surface": each} if isinstance(each, str) else {"s32": each} for each in args]
+    values = [{"s32": each} if isinstance(each, int) else
+              each if isinstance(each, dict) else {"surface": each} for each in args]
     return {"kernel": kernel, "grid": grid, "block": block, "args": values, **more}
 
 
-def write(name, description, surfaces, launches):
+def write(name, description, surfaces, launches, textures=None):
     launches = ",\n".join("    " + json.dumps(each) for each in launches)
     head = {"description": description, "module": name + ".ptx"}
     lines = ["  " + json.dumps(key) + ": " + json.dumps(value) + "," for key, value in head.items()]
     shapes = ",\n".join(f"    {json.dumps(key)}: {json.dumps(value)}"
                         for key, value in surfaces.items())
+    if textures:
+        lines.append('  "textures": ' + json.dumps(textures) + ",")
     output = {"surface": "picture", "png": name + ".png"}
     if CHECKSUMS[name]:
         output["sha256"] = CHECKSUMS[name]
@@ -110,9 +114,21 @@ def image_filter(width=384, height=256, block=(16, 16)):
            launch("draw", extent, block, "photo", "blurred", "picture", width, height)])
 
 
+def denoise(width=384, height=256, block=(16, 16), inner=12, weak=23):
+    write("denoise", "a photograph without its grain, by products of matrices",
+          {"photo": plane("u8", 4, width, height) | {"init": {"png": "../filter/input.png"}},
+           "grainy": plane("u8", 4, width, height), "picture": plane("unorm8", 4, width, height)},
+          [launch("add_grain", (width, height), block, "photo", "grainy", width, height),
+           {"kernel": "denoise", "grid": [-(-width // inner), -(-height // inner)], "block": [32],
+            "args": [{"texture": "tex"}, {"surface": "picture"}, {"s32": width}, {"s32": height},
+                     {"s32": weak}]}],
+          {"tex": {"resource": "grainy", "read": "normalized_float"}})
+
+
 if __name__ == "__main__":
     automaton()
     fluid()
     path_tracer()
     volume()
     image_filter()
+    denoise()
