@@ -1,4 +1,5 @@
 // The front end alone: every error has a place in the text and words, and there are not too many.
+#include "dev/programs/matrices.hpp"
 #include "fuzz/target.hpp"
 #include "translator/ptx/parser.hpp"
 
@@ -34,6 +35,10 @@ std::vector<std::string> ptx_seeds(const std::string& root) {
     opcode = its;
     all.push_back(kernel_around(form));
   }
+  // Of products of matrices, a share of each kind.
+  count = 0;
+  for (const programs::MatrixForm& form : programs::matrix_forms())
+    if (++count % 16 == 0) all.push_back(programs::matrix_module(form));
   return all;
 }
 
