@@ -133,7 +133,8 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
                  {},
                  {}};
   std::unique_ptr<Block> block;
-  if (!largest_ || bytes <= largest_ || kind != MemoryKind::device) {
+  // SwiftShader takes less than the largest allocation that it reports.
+  if (!largest_ || bytes + kPlacedBytes <= largest_ || kind != MemoryKind::device) {
     auto made = make_block(kind, bytes, type_bits);
     if (!made) return made.error();
     block = std::move(*made);

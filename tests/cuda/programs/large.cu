@@ -54,6 +54,19 @@ void figures() {
   (void)cudaGetLastError();
 }
 
+/// Sizes around what drivers report as their largest allocation.
+void limits() {
+  for (const std::size_t limit : {kGiB, 2 * kGiB})
+    for (const std::size_t bytes : {limit - 4096, limit - 256, limit, limit + 256}) {
+      unsigned* memory = nullptr;
+      CHECK(cudaMalloc(&memory, bytes));
+      store<<<1, 1>>>(memory, 0, 1);
+      store<<<1, 1>>>(memory, bytes / 4 - 1, 2);
+      EXPECT(word(memory, 0) == 1 && word(memory, bytes / 4 - 1) == 2);
+      CHECK(cudaFree(memory));
+    }
+}
+
 void buffers(unsigned* large, unsigned* small) {
   const std::size_t end = 3 * kGiB / 4;
   store<<<1, 1>>>(large, 0, 1);
@@ -157,6 +170,7 @@ int main() {
   }
   figures();
   beyond(total);
+  limits();
   CHECK(cudaMalloc(&large, 3 * kGiB));
   CHECK(cudaMalloc(&small, 64));
   CHECK(cudaMemset(large + 3 * kGiB / 4 - 1024, 0, 4096));
