@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "src/memory/address_claims.hpp"
+
 namespace ptx2spv::runtime {
 
 namespace {
@@ -58,6 +60,11 @@ bool map_pages(Block& block, std::uint64_t bytes) {
 std::uint64_t next_base() {
   static std::atomic<std::uint64_t> number{0x000a5000};
   return number.fetch_add(1) << 32;
+}
+
+AddressClaims& claims() {
+  static auto* all = new AddressClaims;
+  return *all;
 }
 
 }  // namespace
@@ -135,7 +142,12 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
   std::unique_ptr<Block> block;
   // SwiftShader takes less than the largest allocation that it reports.
   if (!largest_ || bytes + kPlacedBytes <= largest_ || kind != MemoryKind::device) {
-    auto made = make_block(kind, bytes, type_bits);
+    auto made = make_apart(
+        bytes, [&](std::uint64_t size) { return make_block(kind, size, type_bits); },
+        [](const auto& each) {
+          return !each->address || claims().take(each->address, each->size, each.get());
+        },
+        [this](auto& each) { destroy(*each); });
     if (!made) return made.error();
     block = std::move(*made);
   } else if (block = block_of_pages(bytes); !block) {
@@ -282,6 +294,7 @@ Status Heap::without_addresses(std::uint64_t bytes) {
 }
 
 void Heap::destroy(Block& block) {
+  claims().give_back(block.address, &block);
   if (block.buffer) device_.vk.DestroyBuffer(device_.handle, block.buffer, nullptr);
   if (block.memory) device_.vk.FreeMemory(device_.handle, block.memory, nullptr);
   // A CPU driver runs a kernel on that was given up for its time: its pages stay.
