@@ -67,10 +67,6 @@ void run_callback(void* data) {
   callback->function(callback->stream, eSuccess, callback->data);
 }
 
-CUresult no_peers() {
-  return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
-}
-
 template <class To, class Value>
 CUresult assign(To& to, const Value& value) {
   to = value;

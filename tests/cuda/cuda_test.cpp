@@ -94,6 +94,18 @@ TEST(DriverInterface, SeveralDevices) {
   EXPECT_NE(wrong.error.find("nonesuch"), std::string::npos) << wrong.error;
 }
 
+TEST(DriverInterface, DevicesReachAndCopyEachOthersMemory) {
+  std::string program;
+  ASSERT_TRUE(compile_c("peers", program));
+  for (const char* devices : {"swiftshader,lavapipe", "lavapipe,lavapipe"})
+    for (const char* option : {"--executor=auto", "--executor=device", "--sanitize=all"}) {
+      const char* can = std::string_view(option) == "--sanitize=all" ? "0" : "1";
+      const ProcessResult result =
+          execute({option, program, can}, {std::string("PTX2SPV_DEVICES=") + devices});
+      EXPECT_EQ(result.out, "good\n") << devices << ' ' << option << ' ' << result.error;
+    }
+}
+
 TEST(DriverInterface, GraphsOfSeveralContextsAndDevices) {
   PTX2SPV_NEEDS_DEVICE("swiftshader");
   std::string program;

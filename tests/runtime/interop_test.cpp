@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "ptx2spv/vulkan.hpp"
+#include "src/array/peer_copy.hpp"
 #include "src/array/shared_memory.hpp"
 #include "tests/runtime/application.hpp"
 #include "tests/runtime/fixture.hpp"
@@ -351,6 +352,27 @@ TEST_F(Interop, pages_of_the_process_are_a_buffer) {
   EXPECT_EQ(words[19], 7u);
   EXPECT_EQ(words[3 + 4899], 9u);
   EXPECT_EQ(words[3 + 4900], 7u);
+}
+
+TEST_F(Interop, devices_copy_to_each_other_by_pages_of_the_process) {
+  Device other = test_device();
+  if (!runtime::imports_pages(*device.state()) || !runtime::imports_pages(*other.state()))
+    GTEST_SKIP() << other.info().name << " has no " << VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+  Buffer out = must(runtime::peer_pages(device)), in = must(runtime::peer_pages(other));
+  // In less than a piece of 8 MiB, one, and several with a rest.
+  for (const std::size_t words : {1u, 2u << 20, (5u << 20) + 3}) {
+    std::vector<std::uint32_t> sent(words);
+    for (std::size_t i = 0; i < words; ++i) sent[i] = static_cast<std::uint32_t>(i * 2654435761u);
+    Buffer from = must(Buffer::create(device, 4 * words + 8));
+    Buffer to = must(Buffer::create(other, 4 * words + 8));
+    must(from.upload(4, std::as_bytes(std::span(sent))));
+    must(to.fill(0, 4 * words + 8, 1, 4));
+    must(runtime::copy_by_pages(from, 4, out, in, to, 4, 4 * words));
+    const auto got = read_buffer<std::uint32_t>(to, words + 2);
+    EXPECT_EQ(got.front(), 1u);
+    EXPECT_EQ(got.back(), 1u);
+    EXPECT_TRUE(std::equal(sent.begin(), sent.end(), got.begin() + 1)) << words;
+  }
 }
 
 /// What the other process does, which finds the descriptor in its environment.

@@ -308,6 +308,34 @@ bool ranges_overlap(const Side& from, const Side& to, const Extent& extent) {
          to.offset < from.offset + span_of(extent, from.pitch, from.slice);
 }
 
+/// Between two devices. Memory that the host reaches is copied as the host's, once its device has
+/// done what it was given; the sanitizer follows copies by the host's memory alone.
+CUresult copy_to_peer(const Side& from, const Side& to, const Extent& extent, bool& copied) {
+  const auto mapped = [](const Side& side) -> std::byte* {
+    if (side.kind != kMemoryDevice || kernels_are_checked(*side.memory->context)) return nullptr;
+    return side.memory->buffer->mapped();
+  };
+  copied = true;
+  if (std::byte* memory = mapped(from)) {
+    if (CUresult code = settle(*from.memory->context); code != eSuccess) return code;
+    return write_side(to, extent, memory + from.offset, from.pitch, from.slice);
+  }
+  if (std::byte* memory = mapped(to)) {
+    if (CUresult code = settle(*to.memory->context); code != eSuccess) return code;
+    return read_side(from, extent, memory + to.offset, to.pitch, to.slice);
+  }
+  const auto dense = [&](const Side& side) {
+    return side.kind == kMemoryDevice && (extent.height == 1 || side.pitch == extent.width) &&
+           (extent.depth == 1 || side.slice == extent.width * extent.height);
+  };
+  std::optional<Status> status;
+  if (dense(from) && dense(to))
+    status = copy_to_peer(*from.memory, from.offset, *to.memory, to.offset,
+                          extent.width * extent.height * extent.depth);
+  copied = status.has_value();
+  return status ? done(*status) : eSuccess;
+}
+
 /// From device to device, through the host where the devices or the layouts differ too much.
 CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) {
   if (same_device(from, to)) {
@@ -325,6 +353,10 @@ CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) 
     if (from.kind == kMemoryArray && to.kind == kMemoryDevice)
       if (std::byte* mapped = to.memory->buffer->mapped())
         return read_side(from, extent, mapped + to.offset, to.pitch, to.slice);
+  } else {
+    bool copied = false;
+    const CUresult code = copy_to_peer(from, to, extent, copied);
+    if (copied || code != eSuccess) return code;
   }
   const std::size_t pitch = extent.width, slice = extent.width * extent.height;
   std::vector<std::byte> between(slice * extent.depth);

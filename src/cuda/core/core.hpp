@@ -32,6 +32,17 @@ const std::vector<std::unique_ptr<DeviceObject>>& listed_devices();
 CUresult open_device(DeviceObject& device);
 /// A CUdevice_attribute. Nothing: there is no such attribute.
 std::optional<int> device_attribute(DeviceObject& device, int attribute);
+/// Whether kernels of a device reach another one's memory by its addresses.
+CUresult can_access_peer(int ordinal, int peer, int& can);
+/// A CUdevice_P2PAttribute.
+CUresult peer_attribute(int attribute, int ordinal, int peer, int& value);
+CUresult enable_peer(ContextObject& context, int ordinal, unsigned flags);
+CUresult disable_peer(ContextObject& context, int ordinal);
+/// Copies between memory of two GPUs, complete when it returns. Nothing: not by memory that both
+/// reach, or not now.
+std::optional<Status> copy_to_peer(const Allocation& from, std::uint64_t from_offset,
+                                   const Allocation& to, std::uint64_t to_offset,
+                                   std::uint64_t bytes);
 int compute_capability();     ///< 75
 bool capability_is_chosen();  ///< by the user, and not what is reported anyway
 /// What devices say they are (src/cuda/parts.def); null: what they are.

@@ -72,9 +72,15 @@ CUresult allocate_operation(ContextObject& context, CUDA_MEM_ALLOC_NODE_PARAMS* 
     return fail(eInvalidValue, "a graph allocates on the current device");
   if (params->accessDescCount > static_cast<std::size_t>(device_count()))
     return fail(eInvalidValue, "access for more devices than there are");
-  for (std::size_t i = 0; i < params->accessDescCount; ++i)
-    if (!params->accessDescs || params->accessDescs[i].location.id != props.location.id)
-      return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
+  for (std::size_t i = 0; i < params->accessDescCount; ++i) {
+    int can = 0;
+    if (!params->accessDescs) return fail(eInvalidValue, "no access is described");
+    const int peer = params->accessDescs[i].location.id;
+    if (CUresult code = can_access_peer(peer, props.location.id, can); code != eSuccess)
+      return code;
+    if (!can && peer != props.location.id)
+      return fail(ePeerAccessUnsupported, "kernels do not reach that device's memory");
+  }
   AllocateOperation operation;
   CUresult code = make_graph_memory(context, params->bytesize, operation.memory);
   if (code != eSuccess) return code;

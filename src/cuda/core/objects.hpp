@@ -43,6 +43,7 @@ struct DeviceObject {
 
   std::mutex mutex;  ///< what follows
   std::optional<Device> device;
+  std::optional<Buffer> peer_pages;  ///< by which it copies to other devices
   std::shared_ptr<ContextObject> primary;
   unsigned primary_flags = 0, primary_users = 0;
   std::shared_ptr<PoolObject> builtin_pool, current_pool;  ///< null: not asked for, or the builtin
@@ -274,7 +275,7 @@ struct ContextObject {
   std::mutex mutex;  ///< what follows
   std::shared_ptr<StreamObject> legacy;
   std::vector<std::shared_ptr<StreamObject>> dirty;  ///< with launches that nobody looked at
-  std::vector<int> peers;                            ///< ordinals of the devices it may reach
+  std::vector<int> peers;                            ///< ordinals of devices with access enabled
   Device& gpu() const { return *device->device; }
 };
 
@@ -298,6 +299,7 @@ struct PoolObject {
   std::mutex mutex;        ///< what follows
   bool destroyed = false;
   std::vector<KeptMemory> kept;  ///< the oldest first
+  std::vector<int> peers;        ///< ordinals of other devices that have access
   /// `reserved` has what is kept, too.
   std::uint64_t release_threshold = 0, used = 0, used_high = 0, reserved = 0, reserved_high = 0;
   int reuse[3] = {1, 1, 1};

@@ -227,8 +227,17 @@ CUresult set_pool_access(CUmemoryPool handle, const CUmemAccessDesc* list, std::
     const bool own = each.location.id == pool->device;
     if (own && each.flags != kAccessReadWrite)
       return fail(eInvalidDevice, "a device has access to its own pool");
-    if (!own && each.flags != kAccessNone)
-      return fail(ePeerAccessUnsupported, "Vulkan devices do not read each other's memory");
+    if (own) continue;
+    int can = 0;
+    if (CUresult code = can_access_peer(each.location.id, pool->device, can); code != eSuccess)
+      return code;
+    if (each.flags != kAccessNone && each.flags != kAccessReadWrite)
+      return fail(eInvalidValue, "no such access to a pool");
+    if (each.flags != kAccessNone && !can)
+      return fail(ePeerAccessUnsupported, "kernels do not reach that device's memory");
+    std::lock_guard lock(pool->mutex);
+    std::erase(pool->peers, each.location.id);
+    if (each.flags != kAccessNone) pool->peers.push_back(each.location.id);
   }
   return eSuccess;
 }
@@ -238,7 +247,9 @@ CUresult pool_access(int* flags, CUmemoryPool handle, const CUmemLocation* locat
   if (!pool || !flags || !location) return no_pool();
   if (location->type != kLocationDevice || !device_at(location->id))
     return fail(eInvalidValue, "access to a pool is a device's");
-  *flags = location->id == pool->device ? kAccessReadWrite : kAccessNone;
+  std::lock_guard lock(pool->mutex);
+  const bool access = location->id == pool->device || std::ranges::count(pool->peers, location->id);
+  *flags = access ? kAccessReadWrite : kAccessNone;
   return eSuccess;
 }
 
