@@ -49,6 +49,11 @@ bool Checker::check_versions() {
       if ((mods.has(Mod::e4m3x2) || mods.has(Mod::e5m2x2)) && m_.sm < 90 &&
           !needs(81, 89, name() + " on sm_89"))
         return false;
+      if (mods.ftz && mods.types[1] == Type::bf16 && !needs(78, 90, "'.ftz' of " + name()))
+        return false;
+      if (mods.ftz && (bits(mods.types[0]) == 64 || bits(mods.types[1]) == 8) &&
+          !needs(15, 10, "'.ftz' of " + name()))
+        return false;
       for (const Operand& operand : ops()) {
         if (operand.kind != OperandKind::special) continue;
         const std::string_view written = m_.text(operand.span);
