@@ -398,8 +398,8 @@ class PtxModule {
 /// The thread model that a translation takes where `asked` is requested: synchronisation and shared
 /// memory may need another one. With native warps (native_warps()) warp operations do not.
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps = false);
-/// Whether a device's subgroups serve as the kernel's warps in blocks of this size: all threads of
-/// a warp reach its warp operations together, and rows of the block are whole warps.
+/// Whether a device's subgroups may serve as the kernel's warps in blocks of this size, which are
+/// whole warps. Whether they do, EntryInfo::threads of the translation says.
 bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint32_t (&block)[3],
                   std::uint32_t checks = no_checks);
 
