@@ -140,7 +140,7 @@ Result<Block*> Heap::add_block(MemoryKind kind, std::uint64_t bytes, std::uint32
                  {},
                  {}};
   std::unique_ptr<Block> block;
-  // SwiftShader takes less than the largest allocation that it reports.
+  // A driver may take less than the largest allocation that it reports.
   if (!largest_ || bytes + kPlacedBytes <= largest_ || kind != MemoryKind::device) {
     auto made = make_apart(
         bytes, [&](std::uint64_t size) { return make_block(kind, size, type_bits); },
