@@ -34,8 +34,11 @@ constexpr Tool kTool = {
     kOptions,
     kComparedExits};
 
-constexpr std::uint32_t kTile = 64, kThreads = 128;
-constexpr const char* kKernels[] = {"product_fma", "product_mma"};
+constexpr std::uint32_t kTile = 64;
+constexpr struct {
+  const char* name;
+  std::uint32_t threads;  ///< of a block
+} kKernels[] = {{"product_fma", 128}, {"product_mma", 256}};
 
 int fail(const std::string& text) {
   std::fprintf(stderr, "bench_products: error: %s\n", text.c_str());
@@ -70,14 +73,14 @@ class Native {
             api_.event_create(&end_, 0) == 0;
   }
   /// Milliseconds; negative where it does not run.
-  double run(const char* kernel, std::span<std::byte> result) {
+  double run(const char* kernel, std::uint32_t threads, std::span<std::byte> result) {
     cuda::Function function = nullptr;
     void* arguments[] = {&a_, &b_, &c_, &size_};
     float elapsed = -1;
     if (!open_ || api_.module_function(&function, module_, kernel) != 0) return -1;
     api_.event_record(begin_, nullptr);
     const unsigned side = size_ / kTile;
-    if (api_.launch(function, side, side, 1, kThreads, 1, 1, 0, nullptr, arguments, nullptr) != 0)
+    if (api_.launch(function, side, side, 1, threads, 1, 1, 0, nullptr, arguments, nullptr) != 0)
       return -1;
     api_.event_record(end_, nullptr);
     if (api_.to_host(result.data(), c_, result.size()) != 0) return -1;
@@ -117,7 +120,6 @@ int run(const ParsedCommand& command) {
   Native native(ptx, a, b, size);
   LaunchConfig config;
   config.grid = {size / kTile, size / kTile, 1};
-  config.block = {kThreads, 1, 1};
   config.time = true;
   const Args args = Args().buffer(*left).buffer(*right).buffer(*to).value(size);
   std::printf("%s, %u x %u\n\n| kernel | exact, ms | fast, ms | CUDA, ms |\n|---|---|---|---|\n",
@@ -129,7 +131,8 @@ int run(const ParsedCommand& command) {
     if (first.empty()) first = words;
     equal = equal && first == words;
   };
-  for (const char* name : kKernels) {
+  for (const auto& [name, threads] : kKernels) {
+    config.block = {threads, 1, 1};
     std::printf("| %s |", name);
     for (const FpPolicy policy : {FpPolicy::exact, FpPolicy::fast}) {
       ModuleOptions how;
@@ -152,7 +155,7 @@ int run(const ParsedCommand& command) {
     }
     std::vector<double> times;
     for (unsigned round = 0; round <= asked.rounds; ++round) {
-      const double time = native.run(name, bytes_of_words);
+      const double time = native.run(name, threads, bytes_of_words);
       if (time < 0) break;
       compare();
       if (round > 0) times.push_back(time);
