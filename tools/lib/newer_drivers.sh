@@ -167,6 +167,10 @@ newer_tests() {
 # again cannot where the C library's loader is the program.
 newer_entry() {
   local preset=$4 results=$5 driver=$6
+  if [[ $1 == limits ]]; then
+    printf 'limits is not run on %s: programs find the layer in their own build tree\n' "$driver" >&2
+    return 0
+  fi
   print_entry "$1" "$2" "$3" "$driver" "$preset" "$results" \
     "PTX2SPV_BINARY_DIR=$newer_dir/$driver/$preset;\
 PTX2SPV_DEBUG=probe-program=$newer_dir/$driver/$preset/tools/ptx2spv-probe;\
