@@ -194,8 +194,8 @@ std::string find_swiftshader(std::string* searched) {
       places.push_back(self / "../lib/ptx2spv");
     }
     places.emplace_back(PTX2SPV_INSTALL_LIBDIR);
-    if (std::string_view fetched = PTX2SPV_FETCHED_SWIFTSHADER; !fetched.empty())
-      places.emplace_back(fetched);
+    if (std::string_view source = PTX2SPV_SOURCE_DIR; !source.empty())  // none in a package
+      places.push_back(fs::path(source) / "build/swiftshader");
     places.emplace_back("/usr/lib/chromium");
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
       places.push_back(fs::path(cache) / "ptx2spv/swiftshader");
