@@ -168,7 +168,7 @@ newer_tests() {
 newer_entry() {
   local preset=$4 results=$5 driver=$6
   if [[ $1 == limits ]]; then
-    printf 'limits is not run on %s: programs find the layer in their own build tree\n' "$driver" >&2
+    echo "limits is not run on $driver: programs find its layer in their build tree" >&2
     return 0
   fi
   print_entry "$1" "$2" "$3" "$driver" "$preset" "$results" \
