@@ -111,6 +111,10 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
       append(all, *direct, notes);
     else
       note(notes, direct.error());
+    if (all.empty())
+      note(notes, make_error(ErrorCode::no_device,
+                             "install the Vulkan loader and a driver (Debian's libvulkan1 and "
+                             "mesa-vulkan-drivers), or run ptx2spv-fetch-swiftshader"));
     // Nothing else takes the place of a SwiftShader that was named and cannot be had.
     const bool named = !option_text(Option::swiftshader).empty();
     if (!direct && named && !everything && (request.empty() || request == "cpu")) all.clear();

@@ -113,6 +113,18 @@ TEST_F(Ptxrun, SwiftShaderThatIsNamedAndNotThereIsAnError) {
       << result.error;
 }
 
+TEST_F(Ptxrun, MachinesWithoutDriversAreToldWhatToInstall) {
+  const std::string none = folder_.file("none.json");
+  const ProcessResult result = run_process({tool_path("ptxrun"), "--list-devices"}, {},
+                                           {"PTX2SPV_SWIFTSHADER=" + folder_.file("none.so"),
+                                            "PTX2SPV_DEVICE=", "VK_DRIVER_FILES=" + none,
+                                            "VK_ICD_FILENAMES=" + none, "VK_ADD_DRIVER_FILES="});
+  EXPECT_EQ(result.exit_code, 5) << result.error;
+  EXPECT_NE(result.error.find("there is no Vulkan device"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("mesa-vulkan-drivers"), std::string::npos) << result.error;
+  EXPECT_NE(result.error.find("ptx2spv-fetch-swiftshader"), std::string::npos) << result.error;
+}
+
 TEST_F(Ptxrun, NumbersOfTheOtherKindAreRefused) {
   const ProcessResult result = run(manifest(
       R"({"kernel": "fill", "grid": 2, "block": 4, "args": [{"surface": "s"}, {"buffer": "b"},
