@@ -46,7 +46,8 @@ class Recorders {
   TemporaryFolder folder_;
 };
 
-const std::string kAdded = "-gencode arch=compute_75,code=compute_75 ";
+const std::string kAdded = "-gencode arch=compute_75,code=compute_75 ",
+                  kAdded89 = "-gencode arch=compute_89,code=compute_89 ";
 
 TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
   PTX2SPV_NEEDS_PRELOADS;
@@ -59,9 +60,9 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
     Words arguments;
     std::string given;
   } kRows[] = {
-      {{"-arch=sm_90", "a.cu"}, "a.cu " + sm_90 + kAdded},
+      {{"-arch=sm_90", "a.cu"}, "a.cu " + sm_90 + kAdded89},
       {{"--gpu-architecture", "sm_90a", "a.cu"},
-       "a.cu -gencode arch=compute_90a,code=[sm_90a,compute_90a] " + kAdded},
+       "a.cu -gencode arch=compute_90a,code=[sm_90a,compute_90a] " + kAdded89},
       {{"-arch=compute_80", "-code=sm_80,sm_86", "a.cu"},
        "a.cu -gencode arch=compute_80,code=[sm_80,sm_86] " + added_80},
       {{"-arch", "native", "a.cu"}, "a.cu " + kAdded},
@@ -74,15 +75,17 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
        "-gencode arch=compute_61,code=sm_61 -gencode arch=compute_80,code=compute_80 " + kAdded},
       {{"--generate-code=arch=compute_75,code=[sm_75]", "-c"},
        "-gencode arch=compute_75,code=sm_75 -c " + kAdded},
-      {{"-arch=sm_90", "-dlto", "a.cu"}, "a.cu " + sm_90 + kAdded},
+      {{"-gencode", "arch=compute_100f,code=sm_100f", "-gencode=arch=compute_90a,code=sm_90a"},
+       "-gencode arch=compute_100f,code=sm_100f -gencode arch=compute_90a,code=sm_90a " + kAdded89},
+      {{"-arch=sm_90", "-dlto", "a.cu"}, "a.cu " + sm_90 + kAdded89},
       {{"-gencode", "arch=compute_80,code=lto_80"},
        "-gencode arch=compute_80,code=sm_80 " + added_80},
       {{"-arch=sm_90", "-Xcompiler", "-E", "--ptxas-options", "-M", "-cudart", "static"},
-       "-Xcompiler -E --ptxas-options -M -cudart static " + sm_90 + kAdded},
+       "-Xcompiler -E --ptxas-options -M -cudart static " + sm_90 + kAdded89},
       {{"-optf", options, "a.cu"},
-       "-O3 -DX=a b a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded},
+       "-O3 -DX=a b a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded89},
       {{"--options-file=" + harmless, "-arch=sm_90"},
-       "--options-file=" + harmless + " " + sm_90 + kAdded},
+       "--options-file=" + harmless + " " + sm_90 + kAdded89},
       // Those have what is needed, or make no program.
       {{"a.cu", "-o", "a"}, "a.cu -o a "},
       {{"-arch=sm_75", "a.cu"}, "-arch=sm_75 a.cu "},
@@ -112,13 +115,52 @@ TEST(PtxexecBuild, NvccGetsPtxWhereItIsMissing) {
             "-gencode arch=compute_80,code=[sm_80,compute_80] " + kAdded);
 }
 
+// A command's own failure is what one sees, once.
+TEST(PtxexecBuild, PtxIsForWhatACommandNamesWhereItsCodeNeedsThat) {
+  PTX2SPV_NEEDS_PRELOADS;
+  const Recorders record;
+  const std::string needs_90 =
+      "#!/bin/sh\ncase \"$*\" in *_89*) echo no; echo no >&2; exit 1;; esac\n"
+      "echo tried >&2; printf '%s ' \"$@\"; exit $EXIT\n";
+  for (const char* name : {"nvcc", "clang++"}) record.folder().write(name, needs_90);
+  const std::string gencode = "-gencode arch=compute_90a,code=", ptx = gencode + "compute_90a ",
+                    both = gencode + "[sm_90a,compute_90a] ";
+  const struct {
+    Words command;
+    std::string given;
+  } kRows[] = {
+      {{"nvcc", "-gencode", "arch=compute_90a,code=sm_90a", "a.cu"},
+       gencode + "sm_90a a.cu " + ptx},
+      {{"nvcc", "-arch=sm_90a", "a.cu"}, "a.cu " + both},
+      {{"nvcc", "-dlto", "-arch=sm_90a", "a.cu"}, "a.cu " + both},
+      {{"clang++", "--offload-arch=sm_90a", "a.cu"},
+       "--cuda-gpu-arch=sm_90a --cuda-include-ptx=sm_90a --offload-arch=sm_90a a.cu "},
+  };
+  for (const auto& row : kRows)
+    for (const int code : {0, 3}) {
+      Words command = {tool_path("ptxexec"), "build"};
+      command.insert(command.end(), row.command.begin(), row.command.end());
+      const ProcessResult result = run_process(
+          command, {},
+          {"PATH=" + record.folder().path() + ":/usr/bin:/bin", "EXIT=" + std::to_string(code)});
+      EXPECT_EQ(result.exit_code, code);
+      EXPECT_EQ(result.out, row.given);
+      EXPECT_TRUE(result.error.ends_with("libcudart_static.a\ntried\n")) << result.error;
+    }
+  // Standard input is read once.
+  const ProcessResult result =
+      run_process({tool_path("ptxexec"), "build", "nvcc", "-arch=sm_90a", "-x", "cu", "-"}, {},
+                  {"PATH=" + record.folder().path() + ":/usr/bin:/bin"});
+  EXPECT_EQ(result.out, "no\n");
+}
+
 TEST(PtxexecBuild, NvccsVariablesCount) {
   PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   EXPECT_EQ(record.given({"nvcc", "a.cu"}, {"NVCC_APPEND_FLAGS=-arch=sm_90"}),
-            "a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded);
+            "a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded89);
   EXPECT_EQ(record.given({"nvcc", "a.cu", "-arch=sm_90"}, {"NVCC_PREPEND_FLAGS=-O1"}),
-            "a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded + "-O1 ");
+            "a.cu -gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded89 + "-O1 ");
   EXPECT_EQ(record.given({"nvcc", "a.cu"}, {"NVCC_PREPEND_FLAGS=-G"}), "a.cu -G ");
 }
 
@@ -138,6 +180,16 @@ TEST(PtxexecBuild, LinkersGetTheSharedRuntime) {
   EXPECT_EQ(record.given({"ld", "@" + file}), "b.o " + shared);
   EXPECT_EQ(record.given({"ld", "-static", "-lcudart_static"}), "-static -lcudart_static ");
   EXPECT_EQ(record.given({"ld", "a.o", "-lm"}), "a.o -lm ");
+  const std::string cuda = std::filesystem::canonical(kLibraries).string() + "/libcuda.so.1 ";
+  EXPECT_EQ(record.given({"ld", "a.o", "-L" + toolkit.path(), "-lcuda"}),
+            "a.o -L" + toolkit.path() + " " + cuda);
+  toolkit.write("libcuda.so", "");
+  for (const Words& option : {Words{"-L" + toolkit.path()}, Words{"-L", toolkit.path()}}) {
+    Words command = {"ld", "-lcuda"};
+    command.insert(command.end(), option.begin(), option.end());
+    EXPECT_EQ(record.given(command),
+              "-lcuda " + option[0] + " " + (option.size() > 1 ? option[1] + " " : ""));
+  }
   EXPECT_EQ(record.given({"g++", "-lcudart_static"}),
             "-lcudart_static ");  // its linker comes later
 }
@@ -147,7 +199,8 @@ TEST(PtxexecBuild, ClangGetsPtx) {
   const Recorders record;
   const std::string added = "--cuda-gpu-arch=sm_75 --cuda-include-ptx=sm_75 ";
   EXPECT_EQ(record.given({"clang++", "--offload-arch=sm_90", "a.cu"}),
-            added + "--offload-arch=sm_90 a.cu ");
+            "--cuda-gpu-arch=sm_89 --cuda-include-ptx=sm_89 --offload-arch=sm_90 a.cu ");
+  EXPECT_EQ(record.given({"clang++", "--no-cuda-include-ptx=sm_75", "a.cu"}), added + "a.cu ");
   EXPECT_EQ(record.given({"clang++", "--offload-arch=sm_90,sm_86", "a.cu"}),
             "--cuda-gpu-arch=sm_86 --cuda-include-ptx=sm_86 --offload-arch=sm_90,sm_86 a.cu ");
   EXPECT_EQ(record.given({"clang++", "-x", "cuda", "a.cpp"}), added + "-x cuda a.cpp ");
@@ -164,7 +217,7 @@ TEST(PtxexecBuild, EveryWayOfStartingACompilerIsSeen) {
   PTX2SPV_NEEDS_PRELOADS;
   const Recorders record;
   const std::string nvcc = record.folder().path() + "/nvcc";
-  const std::string expected = "-gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded;
+  const std::string expected = "-gencode arch=compute_90,code=[sm_90,compute_90] " + kAdded89;
   const std::string make = record.folder().write("Makefile", "all:\n\t@" + nvcc + " -arch=sm_90\n");
   EXPECT_EQ(record.given({nvcc, "-arch=sm_90"}), expected);
   EXPECT_EQ(record.given({"sh", "-c", nvcc + " -arch=sm_90; true"}), expected);
@@ -276,7 +329,7 @@ TEST(PtxexecBuild, SaysOnceWhatItChanges) {
     for (const char* number : {"90", "100"})
       EXPECT_NE(dry.error.find("/nvcc -gencode arch=compute_" + std::string(number) + ",code=[sm_" +
                                number + ",compute_" + number + "] " +
-                               kAdded.substr(0, kAdded.size() - 1) + "\n"),
+                               kAdded89.substr(0, kAdded89.size() - 1) + "\n"),
                 std::string::npos)
           << dry.error;
   }
@@ -315,6 +368,7 @@ TEST(PtxexecBuild, CodeForNewerCapabilitiesIsNotCompiledForOlderOnes) {
                                           "}\n");
   const std::string made = folder.file("arch");
   for (const auto& [option, value] : {std::pair{"-arch=sm_86", "860"},
+                                      {"-gencode=arch=compute_90,code=sm_90", "890"},
                                       {"-gencode=arch=compute_80,code=sm_86", "800"},
                                       {"-arch=sm_75", "750"}}) {
     expect_runs({"build", nvcc(), option, source, "-o", made}, "");

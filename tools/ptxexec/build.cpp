@@ -1,11 +1,15 @@
 #include "tools/ptxexec/build.hpp"
 
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -22,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
+bool is_one_of(std::string_view word, const auto& words) {
+  return std::ranges::find(words, word) != std::ranges::end(words);
 }
 
 /// The words of a response file or variable: blanks separate them, quotes and backslashes keep
@@ -236,24 +240,39 @@ std::optional<Words> ptx_for_cubin(const Words& words, const NvccCommand& comman
 /// What PTX is added for where the user says nothing: the oldest architecture that the command
 /// names, whose code may be none for older ones. All that 8.9 has is translated, unlike 9.0.
 constexpr int kLeast = 75, kMost = 89;
-int capability_for(const Words& named, std::string_view prefix) {
+struct Target {
+  int capability = kLeast;
+  std::string named;  ///< newer than that, as compute_90a: code for it may need it
+};
+Target target_for(const Words& named, std::string_view prefix) {
   int oldest = 0;
-  for (const std::string& each : named)
-    if (const int version = ptx_version(each, prefix); version && (!oldest || version < oldest))
-      oldest = version;
-  return oldest > kMost ? kLeast : std::max(oldest, kLeast);
+  Target target;
+  for (const std::string& each : named) {
+    if (!each.starts_with(prefix)) continue;
+    const int version = std::atoi(each.c_str() + prefix.size());  // 90 of 90a, too
+    if (version <= 0 || (oldest && oldest <= version)) continue;
+    oldest = version;
+    target.named = each;
+  }
+  target.capability = std::clamp(oldest, kLeast, kMost);
+  if (oldest <= kMost) target.named.clear();
+  return target;
 }
 
 /// `words` (nvcc first) with PTX in what they make.
-std::optional<Words> changed_nvcc(const Words& words, int chosen) {
+std::optional<ChangedCommand> changed_nvcc(const Words& words, int chosen) {
   NvccCommand command = read_nvcc(words);
   if (command.as_is) return std::nullopt;
   // nvcc refuses it and says why.
   if (!command.codes.empty() && command.arch.find('_') == command.arch.npos) return std::nullopt;
-  if (command.cubin) return ptx_for_cubin(words, command);
+  if (command.cubin) {
+    std::optional<Words> made = ptx_for_cubin(words, command);
+    return made ? std::optional(ChangedCommand{.words = std::move(*made)}) : std::nullopt;
+  }
   const bool asks = !command.arch.empty() || !command.codes.empty() || !command.targets.empty();
   write_arch(command);
-  const int capability = chosen ? chosen : capability_for(command.sources, "compute_");
+  const Target target = target_for(command.sources, "compute_");
+  const int capability = chosen ? chosen : target.capability;
   const auto runs = [&](const std::string& code) {
     const int version = ptx_version(code);
     return version > 0 && version <= capability;
@@ -261,12 +280,19 @@ std::optional<Words> changed_nvcc(const Words& words, int chosen) {
   // Without a word of it nvcc makes PTX for the oldest architecture that it has.
   if (!command.link_time && (!asks || std::ranges::any_of(command.targets, runs)))
     return std::nullopt;
-  Words changed = {words[0]};
-  changed.insert(changed.end(), command.others.begin(), command.others.end());
-  if (asks && std::ranges::none_of(command.targets, runs)) {
-    const std::string code = fmt::format("compute_{}", capability);
-    changed.insert(changed.end(), {"-gencode", "arch=" + code + ",code=" + code});
-  }
+  ChangedCommand changed;
+  changed.words = {words[0]};
+  changed.words.insert(changed.words.end(), command.others.begin(), command.others.end());
+  if (!asks || std::ranges::any_of(command.targets, runs)) return changed;
+  const auto with_ptx = [&](Words made, const std::string& code) {
+    made.insert(made.end(), {"-gencode", "arch=" + code + ",code=" + code});
+    return made;
+  };
+  if (!chosen && !target.named.empty() && !is_one_of("-", command.others))  // input is read once
+    changed.as_named = is_one_of(target.named, command.targets)
+                           ? changed.words
+                           : with_ptx(changed.words, target.named);
+  changed.words = with_ptx(changed.words, fmt::format("compute_{}", capability));
   return changed;
 }
 
@@ -288,25 +314,36 @@ std::optional<ChangedCommand> nvcc_command(const Words& command, const BuildSett
     } else if (command[i].starts_with('@')) {
       from_files.push_back(command[i]);
     }
-  ChangedCommand changed;
-  changed.took_variables = concerns_code(prepend) || concerns_code(append);
+  const bool takes = concerns_code(prepend) || concerns_code(append);
   Words words = {command[0]};
-  if (changed.took_variables) words.insert(words.end(), prepend.begin(), prepend.end());
+  if (takes) words.insert(words.end(), prepend.begin(), prepend.end());
   words.insert(words.end(), command.begin() + 1, command.end());
-  if (changed.took_variables) words.insert(words.end(), append.begin(), append.end());
-  if (changed.took_variables || concerns_code(from_files)) {
+  if (takes) words.insert(words.end(), append.begin(), append.end());
+  if (takes || concerns_code(from_files)) {
     Words all;
     expand(words, all);
     words = std::move(all);
   }
-  std::optional<Words> made = changed_nvcc(words, settings.capability);
-  if (!made) return std::nullopt;
-  changed.words = std::move(*made);
+  std::optional<ChangedCommand> changed = changed_nvcc(words, settings.capability);
+  if (changed) changed->took_variables = takes;
   return changed;
 }
 
-/// The shared runtime library in the static one's place, as nvcc itself names both to linkers.
-std::optional<ChangedCommand> linker_command(const Words& command) {
+/// Whether a linker's folders have libcuda.so, which NVIDIA's driver and toolkits bring.
+bool finds_libcuda(const Words& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    if (!words[i].starts_with("-L")) continue;
+    const std::string folder = words[i].size() > 2    ? words[i].substr(2)
+                               : i + 1 < words.size() ? words[i + 1]
+                                                      : "";
+    if (fs::exists(fs::path(folder) / "libcuda.so")) return true;
+  }
+  return false;
+}
+
+/// The shared runtime library in the static one's place, as nvcc itself names both to linkers, and
+/// our libcuda where there is no other.
+std::optional<ChangedCommand> linker_command(const Words& command, const fs::path& libraries) {
   ChangedCommand changed;
   Words words;
   expand(command, words);
@@ -317,8 +354,11 @@ std::optional<ChangedCommand> linker_command(const Words& command) {
     const bool library = each == "-lcudart_static" || each == "-l:libcudart_static.a";
     const fs::path path = each;
     const bool file = !each.starts_with('-') && path.filename() == "libcudart_static.a";
-    any |= library || file;
-    if (file && fs::exists(path.parent_path() / "libcudart.so"))
+    const bool driver = each == "-lcuda" && !finds_libcuda(words);
+    any |= library || file || driver;
+    if (driver)
+      changed.words.push_back((libraries / "libcuda.so.1").string());
+    else if (file && fs::exists(path.parent_path() / "libcudart.so"))
       changed.words.push_back((path.parent_path() / "libcudart.so").string());
     else if (library || file)
       changed.words.insert(changed.words.end(),
@@ -341,6 +381,7 @@ std::optional<ChangedCommand> clang_command(const Words& command, int chosen) {
                                              "--offload-host-only",
                                              "-cc1",
                                              "-cc1as"};
+  constexpr std::string_view kNoPtx = "--no-cuda-include-ptx=";  // which CMake gives
   Words words;
   expand(command, words);
   Words named;
@@ -348,21 +389,29 @@ std::optional<ChangedCommand> clang_command(const Words& command, int chosen) {
     if (each.starts_with("--offload-arch=") || each.starts_with("--cuda-gpu-arch="))
       for (std::string& code : codes_of(std::string_view(each).substr(each.find('=') + 1)))
         named.push_back(std::move(code));
-  const std::string target = fmt::format("sm_{}", chosen ? chosen : capability_for(named, "sm_"));
-  bool cuda = false;
+  const Target oldest = target_for(named, "sm_");
+  const std::string target = fmt::format("sm_{}", chosen ? chosen : oldest.capability);
+  bool cuda = false, refuses = false;
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& each = words[i];
     if (is_one_of(each, kOneTarget) || each == "--cuda-include-ptx=" + target) return std::nullopt;
+    refuses |= each.starts_with(kNoPtx);
     cuda |= each == "-xcuda" || each == "--language=cuda" ||
             (each == "-x" && i + 1 < words.size() && words[i + 1] == "cuda") ||
             (!each.starts_with('-') && fs::path(each).extension() == ".cu");
   }
   if (!cuda) return std::nullopt;
-  ChangedCommand changed;
-  changed.words = command;
+  if (refuses) std::erase_if(words, [&](const auto& each) { return each.starts_with(kNoPtx); });
   // Before all else: sources may stand behind a "--".
-  changed.words.insert(changed.words.begin() + 1,
-                       {"--cuda-gpu-arch=" + target, "--cuda-include-ptx=" + target});
+  const auto with_ptx = [&](const std::string& code) {
+    Words made = refuses ? words : command;
+    made.insert(made.begin() + 1, {"--cuda-gpu-arch=" + code, "--cuda-include-ptx=" + code});
+    return made;
+  };
+  ChangedCommand changed;
+  changed.words = with_ptx(target);
+  if (!chosen && !oldest.named.empty() && !is_one_of("-", words))  // input is read once
+    changed.as_named = with_ptx(oldest.named);
   return changed;
 }
 
@@ -412,32 +461,71 @@ int become(const std::string& file, const Words& words) {
   return error == ENOENT ? 127 : 126;
 }
 
+/// Copies all of `from` to `to`.
+void copy_out(int from, int to) {
+  char bytes[65536];
+  lseek(from, 0, SEEK_SET);
+  for (ssize_t got = 0; (got = read(from, bytes, sizeof bytes)) > 0;)
+    for (ssize_t at = 0, put = 0; at < got; at += put)
+      if ((put = write(to, bytes + at, static_cast<std::size_t>(got - at))) <= 0) return;
+}
+
+/// Starts `file` and waits for it. Nothing, and none of its output, where it ended with a failure.
+std::optional<int> try_step(const std::string& file, const Words& words) {
+  const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
+  const pid_t child = out < 0 || err < 0 ? -1 : fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    _exit(become(file, words));
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::optional<int> exit_code;
+  if (WIFSIGNALED(status)) exit_code = 128 + WTERMSIG(status);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) exit_code = 0;
+  if (exit_code) copy_out(out, STDOUT_FILENO);
+  if (exit_code) copy_out(err, STDERR_FILENO);
+  close(out);
+  close(err);
+  return exit_code;
+}
+
 fs::path hook_in(const fs::path& libraries) { return libraries / "libptx2spv-cuda-build.so"; }
 
 }  // namespace
 
-std::optional<ChangedCommand> changed_command(const Words& command, const BuildSettings& settings) {
+std::optional<ChangedCommand> changed_command(const Words& command, const BuildSettings& settings,
+                                              const fs::path& libraries) {
   const std::string base = fs::path(command[0]).filename().string();
   if (base == "nvcc") return nvcc_command(command, settings);
   if (cuda::is_clang(base.c_str())) return clang_command(command, settings.capability);
-  if (cuda::is_linker(base.c_str())) return linker_command(command);
+  if (cuda::is_linker(base.c_str())) return linker_command(command, libraries);
   return std::nullopt;
 }
 
 int build_step(const std::string& file, Words words, const fs::path& libraries) {
   const std::string name = words[0];
-  words[0] = file;  // argv[0] may be anything
-  if (const auto changed = changed_command(words, settings_of_environment())) {
+  words[0] = file;         // argv[0] may be anything
+  enter_build(libraries);  // a build may start compilers with few variables
+  if (auto changed = changed_command(words, settings_of_environment(), libraries)) {
     if (!variable("PTX2SPV_BUILD_DRY_RUN").empty()) {
       show(changed->words);
     } else {
-      words = changed->words;
+      words = std::move(changed->words);
       if (changed->took_variables) unsetenv("NVCC_PREPEND_FLAGS");
       if (changed->took_variables) unsetenv("NVCC_APPEND_FLAGS");
+      words[0] = name;
+      if (!changed->as_named.empty()) {
+        if (const auto exit_code = try_step(file, words)) return *exit_code;
+        words = std::move(changed->as_named);
+      }
     }
   }
   words[0] = name;
-  enter_build(libraries);  // a build may start compilers with few variables
   return become(file, words);
 }
 

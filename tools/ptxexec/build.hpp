@@ -20,11 +20,14 @@ struct BuildSettings {
 /// A command to use instead; the variables that were taken into it are to be unset.
 struct ChangedCommand {
   Words words;
+  Words as_named = {};  ///< if not empty, for when `words` fail: PTX for what the command names
   bool took_variables = false;
 };
 
 /// `command` with other options, or nothing where it will do as it is. Response files are read.
-std::optional<ChangedCommand> changed_command(const Words& command, const BuildSettings& settings);
+/// `libraries`: the folder with libcuda.so.1.
+std::optional<ChangedCommand> changed_command(const Words& command, const BuildSettings& settings,
+                                              const std::filesystem::path& libraries);
 
 /// Becomes the program `file` with these words, argv[0] first, or with what they are changed to.
 int build_step(const std::string& file, Words words, const std::filesystem::path& libraries);

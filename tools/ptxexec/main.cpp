@@ -229,7 +229,8 @@ constexpr Tool kTool = {
     "word build before it, PROGRAM (make, cmake, python3...) may build CUDA programs: nvcc, clang "
     "and "
     "linkers that it starts get the options that ptxexec needs, which are PTX for the oldest "
-    "architecture that they name, up to 8.9, and the shared runtime library. Programs that use the "
+    "architecture that they name, up to 8.9 if it compiles, and the shared runtime library. "
+    "Programs that use the "
     "driver interface, such as PyCUDA, run as they are.",
     kOptions,
     kExitCodes,

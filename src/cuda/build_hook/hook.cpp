@@ -1,6 +1,7 @@
 // Preloaded into a build by `ptxexec build`: whoever starts nvcc, clang or a linker that is given
-// CUDA's static runtime library, by whatever path, starts `ptxexec --build-step` with that command,
-// which changes its options. A child of vfork calls these functions, so they allocate nothing.
+// CUDA's static runtime library or the driver's, by whatever path, starts `ptxexec --build-step`
+// with that command, which changes its options. A child of vfork calls these functions, so they
+// allocate nothing.
 #include <dlfcn.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -53,6 +54,7 @@ bool concerns(const char* path, Arguments argv) {
   if (!linker && !is_clang(base)) return false;
   for (Arguments each = argv; *each; ++each) {
     if (**each == '@' || std::strstr(*each, linker ? "cudart_static" : "cuda")) return true;
+    if (linker && std::strcmp(*each, "-lcuda") == 0) return true;
     const char* dot = linker ? nullptr : std::strrchr(*each, '.');
     if (dot && std::strcmp(dot, ".cu") == 0) return true;
   }
