@@ -74,6 +74,10 @@ constexpr Pass kPasses[] = {
         "is "
         "known which warp operations there are"),
 
+    {Phase::memory, "expand-products", Form::variables, kRequired,
+     [](const PassContext& c) { return c.info.sync.warp_operations && for_device(c); },
+     [](PassContext& c) { passes::expand_products(c.function, c.module); },
+     "products of matrices are shuffles; before these become the device's own, or cut the kernel"},
     {Phase::memory, "meet-at-warp-operations", Form::variables, kRequired,
      [](const PassContext& c) {
        return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c) &&

@@ -330,26 +330,35 @@ TEST(Sync, WarpsThatSpanRowsAreLookedAt) {
 // The manual demands that all threads of a warp execute it.
 TEST(Sync, MatricesNeedTheWholeWarp) {
   if (const char* reason = no_sync()) GTEST_SKIP() << reason;
-  const Device device = open_checked(check_sync);
-  for (const bool half : {false, true}) {
-    const std::string text = module_of(
-        fmt::format("@{} bra skip;\nmovmatrix.sync.aligned.m8n8.trans.b16 %r2, %r0;\nskip:\n"
-                    "st.global.u32 [%d2], %r0;\n",
-                    half ? "!%p0" : "!%p1"));
-    Module module = must(Module::load(device, text, "matrix.ptx"));
-    Buffer to = must(Buffer::create(device, 4 * kThreads));
-    LaunchConfig config;
-    config.block = {kThreads, 1, 1};
-    must(must(module.kernel("k")).launch(config, Args().buffer(to)));
-    const std::vector<Finding> found = device.sanitizer_report().findings;
-    EXPECT_EQ(found.empty(), !half) << (found.empty() ? "" : found[0].to_string());
-    bool missing = false;
-    for (const Finding& each : found) {
-      missing = missing || each.kind == missing_lanes;
-      EXPECT_TRUE(each.kind == missing_lanes || each.kind == undefined_lane) << each.to_string();
-      EXPECT_EQ(each.line, 12u) << each.to_string();
+  const char* const instructions[] = {
+      "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r0;",
+      "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r2, %r3}, {%r0, %r0}, {%r0}, {%r0, %r0};",
+      "mma.sp.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%r2, %r3, %r4, %r5}, {%r0, %r0}, "
+      "{%r0, %r0}, {%r0, %r0, %r0, %r0}, %r0, 0;",
+      "wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.s8.s32 {%r2, %r3, %r4, %r5, %r6, %r7, %r8, "
+      "%r9}, {%r0}, {%r0, %r0, %r0, %r0}, {%r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0};"};
+  for (const char* instruction : instructions) {
+    const Device device = open_checked(check_sync);
+    for (const bool half : {false, true}) {
+      SCOPED_TRACE(instruction);
+      const std::string text =
+          module_of(fmt::format("@{} bra skip;\n{}\nskip:\nst.global.u32 [%d2], %r2;\n",
+                                half ? "!%p0" : "!%p1", instruction));
+      Module module = must(Module::load(device, text, "matrix.ptx"));
+      Buffer to = must(Buffer::create(device, 4 * kThreads));
+      LaunchConfig config;
+      config.block = {kThreads, 1, 1};
+      must(must(module.kernel("k")).launch(config, Args().buffer(to)));
+      const std::vector<Finding> found = device.sanitizer_report().findings;
+      EXPECT_EQ(found.empty(), !half) << (found.empty() ? "" : found[0].to_string());
+      bool missing = false;
+      for (const Finding& each : found) {
+        missing = missing || each.kind == missing_lanes;
+        EXPECT_TRUE(each.kind == missing_lanes || each.kind == undefined_lane) << each.to_string();
+        EXPECT_EQ(each.line, 12u) << each.to_string();
+      }
+      EXPECT_EQ(missing, half);
     }
-    EXPECT_EQ(missing, half);
   }
 }
 

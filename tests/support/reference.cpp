@@ -1,9 +1,11 @@
 #include "tests/support/reference.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "tests/support/reference_products.hpp"
 #include "translator/ir/evaluate.hpp"
 #include "translator/ir/names.hpp"
 #include "translator/passes/subgroups.hpp"
@@ -149,6 +151,7 @@ class Machine {
       case Op::warp_vote:
       case Op::warp_match:
       case Op::warp_redux: return t.values[f_.arg(t.waits_at, 1)].w[0];
+      case Op::warp_product: return t.values[f_.args(t.waits_at).back()].w[0];
       case Op::warp_sync:
       case Op::warp_elect: return t.values[f_.arg(t.waits_at, 0)].w[0];
       default: return 0xffffffffu;
@@ -202,6 +205,10 @@ class Machine {
         return Bits{{there ? operand(base + source, 0).w[0] : 0, inside ? 1u : 0u, 0, 0}};
       }
       case Op::warp_active: return Bits::of(present);
+      case Op::warp_product:
+        return product_of(WarpProduct::of(inst.imm), lane, [&](std::uint32_t other, unsigned k) {
+          return present >> other & 1 ? operand(base + other, k) : Bits{};
+        });
       case Op::warp_elect: {
         std::uint32_t leader = 0;
         while (!(present >> leader & 1)) ++leader;
@@ -413,8 +420,9 @@ class Machine {
 
   void execute(Thread& t, Value v) {
     const Inst& inst = f_.insts[v];
-    Bits args[8];
-    const unsigned n = inst.count < 8 ? inst.count : 8;
+    constexpr unsigned kMost = 16;
+    Bits args[kMost];
+    const unsigned n = std::min<unsigned>(inst.count, kMost);
     for (unsigned i = 0; i < n; ++i) args[i] = t.values[f_.arg(v, i)];
     Bits& result = t.values[v];
     const Type from = inst.count ? f_.insts[f_.arg(v, 0)].type : inst.type;
@@ -446,6 +454,7 @@ class Machine {
       case Op::warp_match:
       case Op::warp_redux:
       case Op::warp_active:
+      case Op::warp_product:
       case Op::warp_sync:
       case Op::warp_elect:
       case Op::yield:

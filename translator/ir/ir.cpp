@@ -108,6 +108,17 @@ void Builder::ret() {
   f_.blocks[block_].term = Term::ret;
 }
 
+Value linear_thread(Builder& b) {
+  const auto push = [&](std::uint32_t word) {
+    return b.load(Type::i32, b.i32(word * 4), {.space = Space::push, .bytes = 4, .readonly = true});
+  };
+  const Value rows =
+      b.op2(Op::add, b.builtin(Builtin::local_id_y),
+            b.op2(Op::mul, b.builtin(Builtin::local_id_z), push(abi::Push::block_y)));
+  return b.op2(Op::add, b.builtin(Builtin::local_id_x),
+               b.op2(Op::mul, rows, push(abi::Push::block_x)));
+}
+
 Value never(Builder& b, std::uint32_t number) {
   const Value size = b.load(Type::i32, b.i32(abi::Push::grid_x * 4),
                             {.space = Space::push, .bytes = 4, .readonly = true});

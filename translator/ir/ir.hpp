@@ -220,6 +220,61 @@ enum class ShflMode : std::uint8_t { up, down, bfly, idx };    ///< imm of warp_
 enum class VoteMode : std::uint8_t { all, any, uni, ballot };  ///< imm of warp_vote
 enum class MatchMode : std::uint8_t { any, all };  ///< imm of warp_match; warp_redux: AtomicOp
 
+/// imm of warp_product: x * y + sums, where x has 16 rows or 8, y 8 columns. A word has 32 bits
+/// along k, or is an f64. Thread 4g + t holds of x the words t, t + 4, ... of row g and, behind
+/// each, of row g + 8; of y those of column g; of the sums the elements 2t and 2t + 1 of row g,
+/// then of row g + 8.
+struct WarpProduct {
+  enum class Element : std::uint8_t { b1, u4, s4, u8, s8, e4m3, e5m2, f16, bf16, tf32, f64 };
+  Element x = Element::f16, y = Element::f16;
+  std::uint8_t words = 8;     ///< of a row of x
+  bool tall = true;           ///< x has 16 rows; never of f64
+  bool halves = false;        ///< sums are f16, two in a word; else f32, s32 or f64
+  bool sparse = false;        ///< x has half of its elements, which metadata name
+  std::uint8_t selector = 0;  ///< which threads have the metadata
+  bool ands = false;          ///< b1: counts the bits of and, else of xor
+  bool saturates = false;     ///< s32
+  Round round = Round::rn;    ///< f64
+
+  static constexpr unsigned bits_of(Element element) {
+    constexpr std::uint8_t kBits[] = {1, 4, 4, 8, 8, 8, 8, 16, 16, 32, 64};
+    return kBits[static_cast<unsigned>(element)];
+  }
+  /// Of less than 64 bits.
+  static constexpr bool is_float(Element element) {
+    return element >= Element::e4m3 && element <= Element::tf32;
+  }
+  unsigned row_blocks() const { return tall ? 2 : 1; }  ///< of 8 rows
+  unsigned words_of_y() const { return sparse ? 2u * words : words; }
+  unsigned x_registers() const { return words / 4 * row_blocks(); }
+  unsigned sums_at() const { return x_registers() + words_of_y() / 4; }
+  unsigned sum_registers() const { return halves ? row_blocks() : 2 * row_blocks(); }
+  unsigned metadata_at() const { return sums_at() + sum_registers(); }
+  unsigned operands() const { return metadata_at() + sparse + 1; }
+  Type result() const { return (x == Element::f64 || tall) && !halves ? Type::v4 : Type::v2; }
+
+  std::uint64_t bits() const {
+    return static_cast<std::uint64_t>(x) | static_cast<std::uint64_t>(y) << 4 |
+           std::uint64_t{words} << 8 | std::uint64_t{tall} << 16 | std::uint64_t{halves} << 17 |
+           std::uint64_t{sparse} << 18 | std::uint64_t{ands} << 19 |
+           std::uint64_t{saturates} << 20 | std::uint64_t{selector} << 24 |
+           static_cast<std::uint64_t>(round) << 28;
+  }
+  static WarpProduct of(std::uint64_t bits) {
+    const auto flag = [&](unsigned at) { return (bits >> at & 1) != 0; };
+    return {.x = static_cast<Element>(bits & 15),
+            .y = static_cast<Element>(bits >> 4 & 15),
+            .words = static_cast<std::uint8_t>(bits >> 8),
+            .tall = flag(16),
+            .halves = flag(17),
+            .sparse = flag(18),
+            .selector = static_cast<std::uint8_t>(bits >> 24 & 3),
+            .ands = flag(19),
+            .saturates = flag(20),
+            .round = static_cast<Round>(bits >> 28 & 15)};
+  }
+};
+
 struct SurfaceOp {
   Geometry geometry = Geometry::d1;
   ClampMode clamp = ClampMode::trap;
@@ -380,6 +435,9 @@ class Builder {
   BlockId block_ = 0;
   std::uint32_t loc_ = 0;
 };
+
+/// The thread's number in its block.
+Value linear_thread(Builder& b);
 
 /// A condition that no thread meets, which no optimiser knows. Behind a branch on one of them an
 /// optimiser knows that one: conditions of other numbers stay unknown.

@@ -132,6 +132,15 @@ std::string validate_types(const Function& f, const Module& module, Value v) {
       if (inst.imm >= module.routines.size()) return "routine does not exist";
       return inst.count == module.routines[inst.imm].param_vars.size() ? ""
                                                                        : "operands are missing";
+    case Op::warp_product: {
+      const WarpProduct form = WarpProduct::of(inst.imm);
+      const Type number = form.x == WarpProduct::Element::f64 ? Type::i64 : Type::i32;
+      if (inst.count != form.operands()) return "operands are missing";
+      for (unsigned i = 0; i < inst.count; ++i)
+        if (const Type wanted = i < form.metadata_at() ? number : Type::i32; type(i) != wanted)
+          return bad(i, wanted);
+      return inst.type == form.result() ? "" : "the result has another type";
+    }
     case Op::call:
       if (inst.imm >= f.calls.size()) return "call record does not exist";
       return f.calls[inst.imm].callee < module.functions.size() ? "" : "callee does not exist";

@@ -68,7 +68,6 @@ class FunctionLowering {
               std::uint64_t bytes);
   std::uint64_t size_of(SymbolRef variable) const;
   Value cluster(const Operand& operand);
-  Value tid_linear();
 
   // Families
   class Float;    ///< lower_float.cpp

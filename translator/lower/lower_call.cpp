@@ -296,7 +296,8 @@ void FunctionLowering::call_vprintf(const Instruction& inst) {
              b_.op2(Op::mul, wide(b_.builtin(workgroup_id_z)), wide(push(abi::Push::grid_y))));
   const Value cta = b_.op2(Op::add, wide(b_.builtin(workgroup_id_x)),
                            b_.op2(Op::mul, row, wide(push(abi::Push::grid_x))));
-  const Value thread = b_.op2(Op::add, b_.op2(Op::mul, cta, wide(block)), wide(tid_linear()));
+  const Value thread =
+      b_.op2(Op::add, b_.op2(Op::mul, cta, wide(block)), wide(ir::linear_thread(b_)));
   put(4, b_.inst(Op::trunc, Type::i32, {thread}));
   put(8, b_.inst(Op::high, Type::i32, {thread}));
   put(12, b_.inst(Op::trunc, Type::i32, {format}));

@@ -200,145 +200,121 @@ void FunctionLowering::Matrix::store() {
   });
 }
 
-/// The words of a row or column that the thread's elements need, from those that hold them: rows
-/// `group_` of a block, or columns 2 * within_ + odd.
-std::vector<Value> FunctionLowering::Matrix::exchanged(const Factor& f,
-                                                       const std::vector<Value>& registers,
-                                                       unsigned block, unsigned half,
-                                                       unsigned odd) {
-  const Value first = f.tall ? times(group_, 4) : plus(times(within_, 8), b_.i32(4 * odd));
-  std::vector<Value> words;
-  for (unsigned i = 0; i < f.words; ++i)
-    words.push_back(from_lane(registers[f.reg(block, i / 4, half)], plus(first, b_.i32(i % 4))));
-  return words;
-}
-
-Value FunctionLowering::Matrix::integer(Value word, ptx::Type type, unsigned i) {
-  const unsigned bits = ptx::bits(type), above = 32 - bits * (i + 1);
-  const bool is_signed = type == ptx::Type::s8 || type == ptx::Type::s4;
-  const Value top = above ? b_.op2(Op::shl, word, b_.i32(above)) : word;
-  return b_.op2(is_signed ? Op::ashr : Op::lshr, top, b_.i32(32 - bits));
-}
-
-/// The elements of words in the order of k; b1's and f64's words themselves.
-std::vector<Value> FunctionLowering::Matrix::unpacked(const Factor& f,
-                                                      const std::vector<Value>& words) {
-  if (floating()) return unpacked_floats(f, words);
-  if (wide(f.element) || f.element == ptx::Type::b1) return words;
-  std::vector<Value> elements;
-  for (const Value word : words)
-    for (unsigned k = 0; k < 32 / ptx::bits(f.element); ++k)
-      elements.push_back(integer(word, f.element, k));
-  return elements;
-}
-
-Value FunctionLowering::Matrix::product(const std::vector<Value>& x, const std::vector<Value>& y,
-                                        Value sum) {
-  if (floating()) return float_product(x, y, sum);
-  if (wide(factor_type())) {
-    const ir::FpAttr how{
-        .kind = NumKind::f64, .round = round_of(mods_.rounding, ir::Round::rn), .nan = true};
-    for (std::size_t i = 0; i < x.size(); ++i)
-      sum = b_.fp(Op::ffma, Type::i64, {x[i], y[i], sum}, how);
-    return sum;
+ir::WarpProduct::Element element_of(ptx::Type type) {
+  using enum ptx::Type;
+  using Element = ir::WarpProduct::Element;
+  switch (type) {
+    case b1: return Element::b1;
+    case u4: return Element::u4;
+    case s4: return Element::s4;
+    case u8: return Element::u8;
+    case s8: return Element::s8;
+    case e4m3: return Element::e4m3;
+    case e5m2: return Element::e5m2;
+    case bf16: return Element::bf16;
+    case tf32: return Element::tf32;
+    case f64: return Element::f64;
+    default: return Element::f16;
   }
-  Value products = b_.i32(0);
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (factor_type() == ptx::Type::b1) {
-      const Value both = b_.op2(mods_.op == Mod::and_ ? Op::and_ : Op::xor_, x[i], y[i]);
-      products = plus(products, b_.inst(Op::popcount, Type::i32, {both}));
-    } else {
-      products = plus(products, b_.op2(Op::mul, x[i], y[i]));
-    }
-  }
-  return l_.arith_.add(NumKind::s32, products, sum, mods_.sat);
 }
 
-/// The metadata of row `group_` or, of the other half, group_ + 8: words of which each four bits
-/// are of one group of b's elements. Elements of 16 bits and more have four groups in a half of a
-/// word of the thread that the selector names, narrower ones a word in one of every other thread.
-std::vector<Value> FunctionLowering::Matrix::metadata(unsigned half) {
-  const Value given = l_.read(a_[4], ptx::Type::b32), first = times(group_, 4);
-  const auto selector = static_cast<unsigned>(a_[5].value);
-  const auto from = [&](unsigned lane) { return from_lane(given, plus(first, b_.i32(lane))); };
-  const unsigned words = factor(MatrixPart::a).words / 4;
-  const bool narrow = ptx::bits(factor_type()) < 16;
-  std::vector<Value> found;
-  for (unsigned i = 0; i < words; ++i) {
-    if (narrow) {
-      found.push_back(from(2 * (words == 1 ? selector : i) + half));
-    } else {
-      const Value word = from(words == 1 ? selector : 2 * selector + i);
-      found.push_back(half ? l_.arith_.hi16(word) : l_.arith_.lo16(word));
-    }
-  }
-  return found;
+/// What the products of blocks of rows and columns have in common.
+ir::WarpProduct FunctionLowering::Matrix::form_of(const Factor& x, const Factor& y) const {
+  ir::WarpProduct form;
+  form.x = element_of(x.element);
+  form.y = element_of(y.element);
+  form.words = static_cast<std::uint8_t>(x.words);
+  form.tall = x.halves() == 2 && !wide(x.element);
+  form.halves = is_half(ptx::matrix_element(inst_, MatrixPart::d)) &&
+                is_half(ptx::matrix_element(inst_, MatrixPart::c));
+  form.sparse = ptx::is_sparse(mods_);
+  if (form.sparse) form.selector = static_cast<std::uint8_t>(a_[5].value);
+  form.ands = mods_.op == Mod::and_;
+  form.saturates = mods_.sat && !floating();
+  form.round = round_of(mods_.rounding, ir::Round::rn);
+  return form;
 }
 
-/// Of each group of y's elements those that the metadata names, half of them. It names units of 8
-/// or 16 bits: two s4, and either half of a tf32.
-std::vector<Value> FunctionLowering::Matrix::chosen(const std::vector<Value>& y,
-                                                    const std::vector<Value>& metadata) {
-  if (factor_type() == ptx::Type::tf32) {
-    std::vector<Value> halves;
-    for (const Value word : y) {
-      halves.push_back(l_.arith_.lo16(word));
-      halves.push_back(l_.arith_.hi16(word));
-    }
-    return unpacked(factor(MatrixPart::b), l_.memory_.words_of(units(halves, metadata), 2));
-  }
-  return units(y, metadata);
-}
-
-std::vector<Value> FunctionLowering::Matrix::units(const std::vector<Value>& y,
-                                                   const std::vector<Value>& metadata) {
-  const unsigned groups = ptx::bits(factor_type()) < 16 ? 8 : 4;  // of a word
-  const std::size_t size = y.size() / (groups * metadata.size());
-  std::vector<Value> elements;
-  for (std::size_t group = 0; group < groups * metadata.size(); ++group)
-    for (unsigned i = 0; i < 2; ++i) {
-      const auto bit = [&](unsigned at) {
-        const Value word = metadata[group / groups];
-        const std::uint32_t mask = 1u << (4 * (group % groups) + 2 * i + at);
-        return b_.cmp(Op::ne, b_.op2(Op::and_, word, b_.i32(mask)), b_.i32(0));
-      };
-      const auto at = [&](std::size_t k) { return y[group * size + k]; };
-      const std::size_t unit = size / 4;
-      for (std::size_t k = 0; k < unit; ++k)
-        elements.push_back(b_.select(bit(1), b_.select(bit(0), at(3 * unit + k), at(2 * unit + k)),
-                                     b_.select(bit(0), at(unit + k), at(k))));
-    }
-  return elements;
+/// The registers of a block of the product, of which `operands` has those of x and y.
+std::vector<Value> FunctionLowering::Matrix::product(const ir::WarpProduct& form,
+                                                     std::vector<Value> operands,
+                                                     std::span<const Value> sums) {
+  operands.insert(operands.end(), sums.begin(), sums.end());
+  if (form.sparse) operands.push_back(l_.read(a_[4], ptx::Type::b32));
+  operands.push_back(b_.i32(~0u));
+  const Value words = b_.inst(Op::warp_product, form.result(), operands, form.bits());
+  b_.last(words).object = 1;
+  const auto word = [&](unsigned i) { return b_.inst(Op::extract, Type::i32, {words}, i); };
+  std::vector<Value> out;
+  for (unsigned i = 0; i < form.sum_registers(); ++i)
+    out.push_back(wide(factor_type()) ? b_.inst(Op::pack, Type::i64, {word(2 * i), word(2 * i + 1)})
+                                      : word(i));
+  return out;
 }
 
 void FunctionLowering::Matrix::multiply() {
   if (inst_.op == Opcode::mma && mods_.geom == Mod::m8n8k4 && floating()) return multiply_quads();
   const Factor factors[] = {factor(MatrixPart::a), factor(MatrixPart::b)};
   const Factor &tall = factors[transposed()], &flat = factors[!transposed()];
-  const ptx::Type word = wide(tall.element) ? ptx::Type::b64 : ptx::Type::b32;
-  const std::vector<Value> rows = l_.read_elements(a_[transposed() ? 2 : 1], word),
-                           columns = l_.read_elements(a_[transposed() ? 1 : 2], word);
-  const std::vector<Value> sums = read_sums();
-  const bool sparse = ptx::is_sparse(mods_);
-  std::vector<std::vector<Value>> x, y;
-  for (unsigned block = 0; block < tall.blocks(); ++block)
-    for (unsigned half = 0; half < tall.halves(); ++half)
-      x.push_back(unpacked(tall, exchanged(tall, rows, block, half, 0)));
-  for (unsigned block = 0; block < flat.blocks(); ++block)
-    for (unsigned odd = 0; odd < 2; ++odd) {
-      const std::vector<Value> words = exchanged(flat, columns, block, 0, odd);
-      y.push_back(sparse && flat.element == ptx::Type::tf32 ? words : unpacked(flat, words));
-    }
+  const ptx::Type type = wide(tall.element) ? ptx::Type::b64 : ptx::Type::b32;
+  const std::vector<Value> rows = l_.read_elements(a_[transposed() ? 2 : 1], type),
+                           columns = l_.read_elements(a_[transposed() ? 1 : 2], type);
+  ir::WarpProduct form = form_of(tall, flat);
+  const std::vector<Value> sums = read_sums(!form.halves);
+  // wmma's of tf32 is two, one after the other, and one of f64 has 8 rows.
+  const bool twice = inst_.op == Opcode::wmma && tall.element == ptx::Type::tf32;
+  const unsigned quarters = tall.quarters() / (twice ? 2 : 1);
+  form.words = static_cast<std::uint8_t>(4 * quarters);
   std::vector<Value> results;
-  for (std::size_t column = 0; column < y.size(); column += 2)
-    for (unsigned row = 0; row < x.size(); ++row) {
-      const std::vector<Value> choice = sparse ? metadata(row) : std::vector<Value>{};
-      for (unsigned odd = 0; odd < 2; ++odd)
-        results.push_back(product(x[row],
-                                  sparse ? chosen(y[column + odd], choice) : y[column + odd],
-                                  sums[results.size()]));
+  for (unsigned column = 0; column < flat.blocks(); ++column)
+    for (unsigned row = 0; row < tall.blocks() * tall.halves(); row += form.row_blocks()) {
+      std::vector<Value> sum(
+          sums.begin() + static_cast<std::ptrdiff_t>(results.size()),
+          sums.begin() + static_cast<std::ptrdiff_t>(results.size() + form.sum_registers()));
+      for (unsigned first = 0; first < tall.quarters(); first += quarters) {
+        std::vector<Value> operands;
+        for (unsigned i = first; i < first + quarters; ++i)
+          for (unsigned k = row; k < row + form.row_blocks(); ++k)
+            operands.push_back(rows[tall.reg(k / tall.halves(), i, k % tall.halves())]);
+        const unsigned of_y = form.words_of_y() / 4;
+        for (unsigned i = 0; i < of_y; ++i)
+          operands.push_back(columns[flat.reg(column, first / quarters * of_y + i, 0)]);
+        sum = product(form, std::move(operands), sum);
+      }
+      results.insert(results.end(), sum.begin(), sum.end());
     }
-  write_results(results);
+  if (!form.halves && is_half(ptx::matrix_element(inst_, MatrixPart::d))) {
+    // Of f32, whatever c and d are. The one case in which .satfinite has an effect.
+    const ir::Round round = mods_.sat ? ir::Round::rz : ir::Round::rn;
+    for (Value& each : results)
+      each = l_.arith_.convert(NumKind::f16, NumKind::f32, each, round, false, false);
+  }
+  write_results(results, !form.halves);
+}
+
+/// As the registers of operand c have them. `single`: one by one, of halves as f32.
+std::vector<Value> FunctionLowering::Matrix::read_sums(bool single) {
+  const ptx::Type type = ptx::matrix_element(inst_, MatrixPart::c);
+  const std::vector<Value> words =
+      l_.read_elements(a_[3], wide(type)               ? ptx::Type::b64
+                              : type == ptx::Type::f32 ? type
+                                                       : ptx::Type::b32);
+  if (!is_half(type) || !single) return words;
+  std::vector<Value> sums;
+  for (const Value word : words)
+    for (const Value half : {l_.arith_.lo16(word), l_.arith_.hi16(word)})
+      sums.push_back(
+          l_.arith_.convert(NumKind::f32, NumKind::f16, half, ir::Round::rn, false, false));
+  return sums;
+}
+
+/// `single`: halves one by one.
+void FunctionLowering::Matrix::write_results(const std::vector<Value>& results, bool single) {
+  const bool half = is_half(ptx::matrix_element(inst_, MatrixPart::d));
+  const std::vector<Value> words = half && single ? l_.memory_.words_of(results, 2) : results;
+  const std::vector<Operand> to = l_.elements(a_[0]);
+  for (std::size_t i = 0; i < to.size(); ++i)
+    l_.write(to[i], words[i], wide(factor_type()) ? ptx::Type::b64 : ptx::Type::b32);
 }
 
 void FunctionLowering::lower_matrix(const Instruction& inst) {

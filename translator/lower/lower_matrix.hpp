@@ -10,12 +10,15 @@ namespace ptx2spv::lower {
 
 using ptx::MatrixPart;
 
+ir::WarpProduct::Element element_of(ptx::Type type);
+inline bool is_half(ptx::Type type) { return type == ptx::Type::f16; }
+
 class FunctionLowering::Matrix {
  public:
   Matrix(FunctionLowering& lowering, const Instruction& inst)
       : l_(lowering), b_(lowering.b_), inst_(inst), mods_(*inst.mods), a_(lowering.args(inst)) {
     l_.context_.out.info.sync.warp_operations = true;
-    lane_ = b_.op2(ir::Op::and_, l_.tid_linear(), b_.i32(31));
+    lane_ = b_.op2(ir::Op::and_, ir::linear_thread(b_), b_.i32(31));
     group_ = b_.op2(ir::Op::lshr, lane_, b_.i32(2));
     within_ = b_.op2(ir::Op::and_, lane_, b_.i32(3));
   }
@@ -75,28 +78,14 @@ class FunctionLowering::Matrix {
   template <typename Each>
   void each_element(Each&& each);
 
-  std::vector<Value> exchanged(const Factor& f, const std::vector<Value>& registers, unsigned block,
-                               unsigned half, unsigned odd);
-  std::vector<Value> unpacked(const Factor& f, const std::vector<Value>& words);
-  Value product(const std::vector<Value>& x, const std::vector<Value>& y, Value sum);
-  std::vector<Value> metadata(unsigned half);
-  std::vector<Value> units(const std::vector<Value>& y, const std::vector<Value>& metadata);
-  std::vector<Value> chosen(const std::vector<Value>& y, const std::vector<Value>& metadata);
-  std::vector<Value> read_sums();
-  void write_results(const std::vector<Value>& results);
-
-  // Floating point (lower_matrix_float.cpp)
   ptx::Type factor_type() const { return ptx::matrix_element(inst_, MatrixPart::a); }
-  bool floating() const;  ///< of less than 64 bits
-  bool small() const;     ///< of 8
-  std::vector<Value> unpacked_floats(const Factor& f, const std::vector<Value>& words);
-  Value sum_of(std::span<const Value> x, std::span<const Value> y, Value addend);
-  Value bias();
-  Value addend(Value value, bool half);
-  Value result(Value sum, bool half);
-  Value float_product(std::span<const Value> x, std::span<const Value> y, Value sum);
+  bool floating() const { return ir::WarpProduct::is_float(element_of(factor_type())); }
+  ir::WarpProduct form_of(const Factor& x, const Factor& y) const;
+  std::vector<Value> product(const ir::WarpProduct& form, std::vector<Value> operands,
+                             std::span<const Value> sums);
+  std::vector<Value> read_sums(bool single);
+  void write_results(const std::vector<Value>& results, bool single);
   void multiply_quads();
-  Value integer(Value word, ptx::Type type, unsigned i);
 
   FunctionLowering& l_;
   ir::Builder& b_;

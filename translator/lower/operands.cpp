@@ -278,18 +278,6 @@ Value FunctionLowering::cluster(const Operand& operand) {
   }
 }
 
-Value FunctionLowering::tid_linear() {
-  const auto push = [&](std::uint32_t word) {
-    return b_.load(Type::i32, b_.i32(word * 4),
-                   {.space = Space::push, .bytes = 4, .readonly = true});
-  };
-  const Value rows =
-      b_.op2(Op::add, b_.builtin(Builtin::local_id_y),
-             b_.op2(Op::mul, b_.builtin(Builtin::local_id_z), push(abi::Push::block_y)));
-  return b_.op2(Op::add, b_.builtin(Builtin::local_id_x),
-                b_.op2(Op::mul, rows, push(abi::Push::block_x)));
-}
-
 Value FunctionLowering::special(const Operand& operand) {
   using enum ptx::SpecialReg;
   const auto push = [&](std::uint32_t word) {
@@ -304,7 +292,7 @@ Value FunctionLowering::special(const Operand& operand) {
     if (from_push) return push(push_first + which);
     return b_.builtin(static_cast<Builtin>(static_cast<unsigned>(first) + which));
   };
-  const auto lane = [&] { return b_.op2(Op::and_, tid_linear(), b_.i32(31)); };
+  const auto lane = [&] { return b_.op2(Op::and_, ir::linear_thread(b_), b_.i32(31)); };
   const auto bit = [&] { return b_.op2(Op::shl, b_.i32(1), lane()); };
   const auto now = [&](ir::Clock clock) {
     // A device without clocks has one that goes on with every reading: kernels that wait for it to
@@ -326,7 +314,7 @@ Value FunctionLowering::special(const Operand& operand) {
     case ctaid: return part(Builtin::workgroup_id_x, 0, false);
     case nctaid: return part(Builtin::local_id_x, abi::Push::grid_x, true);
     case laneid: return lane();
-    case warpid: return b_.op2(Op::lshr, tid_linear(), b_.i32(5));
+    case warpid: return b_.op2(Op::lshr, ir::linear_thread(b_), b_.i32(5));
     case nwarpid: {
       const Value threads =
           b_.op2(Op::mul, push(abi::Push::block_x),

@@ -57,6 +57,9 @@ void native_barriers(Function& function);
 /// A word of the push constants that the translation knows becomes a constant.
 void fix_push_word(Function& function, std::uint32_t word, std::uint32_t known);
 
+/// Makes products of matrices exchanges between the threads of a warp and arithmetic. Returns
+/// whether there was one. Needs variables.
+bool expand_products(Function& function, Module& module);
 /// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,
 /// and operations that all threads of a block reach together. Returns whether it changed anything.
 bool native_warps(Function& function);

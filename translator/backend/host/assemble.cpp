@@ -172,6 +172,17 @@ class Assembler {
     return true;
   }
 
+  bool product(Value v, const ir::Inst& inst, Step& step) {
+    auto call = std::make_unique<Call>();
+    for (const Value a : f_.args(v)) call->arguments.push_back({place(a), f_.insts[a].type});
+    call->result = {step.out, inst.type};
+    step.in[0] = call->arguments.back().place;  // the members
+    step.more = call.get();
+    out_.calls.push_back(std::move(call));
+    out_.steps.push_back(step);
+    return true;
+  }
+
   Handlers handlers_of(Value v, const ir::Inst& inst) {
     const Type from = inst.count ? f_.insts[f_.arg(v, 0)].type : inst.type;
     switch (inst.op) {
@@ -207,6 +218,7 @@ class Assembler {
     step.loc = inst.loc;
     if (rows_of(inst.type)) step.out = place(v);
     if (inst.op == Op::library) return library(v, inst, step);
+    if (inst.op == Op::warp_product) return product(v, inst, step);
     if (inst.count > std::size(step.in)) return fail(inst);
     step.inputs = static_cast<std::uint8_t>(inst.count);
     for (unsigned i = 0; i < inst.count; ++i) step.in[i] = place(f_.arg(v, i));

@@ -124,8 +124,10 @@ bool Emitter::together(Value v) {
   }
   // By the interpreter's.
   const Step& step = program_.steps[steps_[v]];
+  const auto* call = inst.op == Op::warp_product ? static_cast<const Call*>(step.more) : nullptr;
   for (unsigned i = 0; i < inst.count; ++i)
-    put_rows(step.in[i], f_.insts[f_.arg(v, i)].type, spread(value(f_.arg(v, i))));
+    put_rows(call ? call->arguments[i].place : step.in[i], f_.insts[f_.arg(v, i)].type,
+             spread(value(f_.arg(v, i))));
   b_.call(b_.l.VoidTypeInContext(b_.context), field(offsetof(Frame, step), b_.i64),
           {frame_, b_.c32(steps_[v]), mask_bits()});
   define_by_first(v, take_rows(step.out, inst.type, false));

@@ -106,7 +106,7 @@ struct Step {
   std::uint32_t loc = 0;
 };
 
-/// More operands than a step has room for.
+/// More operands than a step has room for: a function of the library's, or a product of matrices.
 struct Call {
   std::string name;  ///< of the library's function
   Routine routine = nullptr;

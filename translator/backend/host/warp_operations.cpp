@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "translator/backend/host/handlers.hpp"
+#include "translator/backend/host/products.hpp"
 
 namespace ptx2spv::interpreter {
 
@@ -20,6 +21,31 @@ std::uint32_t reduced(ir::AtomicOp op, std::uint32_t a, std::uint32_t b) {
     case ir::AtomicOp::smax: return static_cast<std::uint32_t>(std::max(sa, sb));
     default: return a + b;
   }
+}
+
+/// What lanes that are not there have of the operands is 0.
+void multiply(const Lanes& warp, const Step& step, std::uint32_t lanes, std::uint32_t present) {
+  constexpr std::size_t kMost = 24;
+  const auto& call = *static_cast<const Call*>(step.more);
+  const std::size_t count = call.arguments.size();
+  const std::uint32_t* operands[kMost];
+  Row copies[2 * kMost];
+  for (std::size_t i = 0; i < count; ++i) {
+    operands[i] = warp.words(call.arguments[i].place);
+    if (present == ~0u) continue;
+    Row* copy = copies + 2 * i;
+    const unsigned words = rows_of(call.arguments[i].type);  // of a lane, side by side
+    std::fill_n(copy[0].words, 2 * kLanes, 0);
+    each_lane(present, [&](unsigned lane) {
+      std::copy_n(operands[i] + words * lane, words, copy[0].words + words * lane);
+    });
+    operands[i] = copy[0].words;
+  }
+  std::uint32_t results[4][kLanes];
+  multiply_tile(WarpProduct::of(step.imm), operands, results);
+  std::uint32_t* out = warp.words(step.out);
+  for (unsigned i = 0; i < rows_of(call.result.type); ++i)
+    each_lane(lanes, [&](unsigned lane) { out[kLanes * i + lane] = results[i][lane]; });
 }
 
 }  // namespace
@@ -46,6 +72,7 @@ std::uint32_t members(const Lanes& lanes, const Step& step, unsigned lane) {
     case Op::warp_vote:
     case Op::warp_match:
     case Op::warp_redux: return word(1);
+    case Op::warp_product:
     case Op::warp_sync:
     case Op::warp_elect: return word(0);
     default: return 0;
@@ -59,6 +86,7 @@ void resolve(const Lanes& warp, const Step& step, std::uint32_t lanes, std::uint
   switch (step.op) {
     case Op::warp_active: each_lane(lanes, [&](unsigned lane) { out[lane] = present; }); return;
     case Op::warp_sync: return;
+    case Op::warp_product: return multiply(warp, step, lanes, present);
     case Op::warp_elect:
       each_lane(lanes, [&](unsigned lane) {
         const std::uint32_t there = (members(warp, step, lane) | 1u << lane) & present;

@@ -1,5 +1,5 @@
 // Operations that the lanes of a warp do together (PTX's shfl, vote, match, redux, activemask,
-// elect).
+// elect, mma).
 #pragma once
 
 #include <utility>
