@@ -302,6 +302,21 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
 
 }  // namespace
 
+bool native_products(const FrontEntry& front, const TranslateOptions& options) {
+  const EntryInfo& info = front.lowered.info;
+  if (!front.lowered.ok || info.waits.spins || options.together[0] != 0 ||
+      thread_model(info, options.threads, serves_as_warps(front, options)) != ThreadModel::direct)
+    return false;
+  const ir::Function& function = front.lowered.module.functions[0];
+  return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {
+    return std::ranges::any_of(block.insts, [&](ir::Value v) {
+      const ir::Inst& inst = function.insts[v];
+      return inst.op == Op::warp_product &&
+             passes::native_product(ir::WarpProduct::of(inst.imm), options.profile);
+    });
+  });
+}
+
 bool translate_entry(const FrontEntry& front, const lower::Program& program,
                      const TranslateOptions& options, spirv::Builder& builder, EntryInfo& info,
                      std::vector<Message>& messages, Growth& growth) {

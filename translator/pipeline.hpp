@@ -58,6 +58,9 @@ struct PassRow {
 /// All passes, in the order in which they run.
 std::vector<PassRow> pass_rows();
 
+/// Whether the entry has products of matrices that stay the device's own, as cooperative matrices.
+bool native_products(const FrontEntry& front, const TranslateOptions& options);
+
 /// Runs the passes on a copy of `front` and adds the entry point to `builder`. False after an
 /// error; a function that exceeds `growth` between two passes is one.
 bool translate_entry(const FrontEntry& front, const lower::Program& program,

@@ -129,6 +129,9 @@ std::optional<spirv::Builder> PtxModule::Impl::translate(std::span<const FrontEn
                                                          std::vector<EntryInfo>& infos,
                                                          std::vector<Message>& messages) const {
   std::optional<spirv::Builder> builder(std::in_place);
+  // Cooperative matrices need it, in the whole module.
+  if (std::ranges::any_of(chosen, [&](auto* entry) { return native_products(*entry, options); }))
+    builder->use_vulkan_memory();
   Growth growth(program.text_bytes());
   bool ok = true;
   for (const FrontEntry* entry : chosen) {

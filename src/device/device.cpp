@@ -388,6 +388,11 @@ Result<Device> vulkan::adopt(const AdoptedDevice& external, const DeviceOptions&
   state->queue.lock_outside = external.lock_queue;
   state->queue.unlock_outside = external.unlock_queue;
   if (Status status = settle_profile(*state, options); !status) return status.error();
+  Features& features = state->profile.features;
+  const bool matrices = has.matrices.cooperativeMatrix && has.memory_model.vulkanMemoryModel &&
+                        has.memory_model.vulkanMemoryModelDeviceScope;
+  features.matrices_f16 = features.matrices_f16 && matrices && has.int8.shaderFloat16;
+  features.matrices_s8 = features.matrices_s8 && matrices;
   if (created) {
     FeatureChain needs;
     query_needs(*state->instance, state->physical, needs);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/vulkan/api.hpp"
+#include "src/vulkan/cooperative_matrix.hpp"
 #include "src/vulkan/map_placed.hpp"
 
 namespace ptx2spv::runtime {
@@ -36,6 +37,9 @@ struct FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR};
   VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT cubes_with_seams{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT};
+  VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+  CooperativeMatrixFeatures matrices{kCooperativeMatrixFeatures};
   MapMemoryPlacedFeatures placed;
   std::vector<const char*> names;  ///< extensions that the chain needs
   bool imports_pages = false;      ///< VK_EXT_external_memory_host is among them

@@ -78,13 +78,16 @@ bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
   return true;
 }
 
+/// A known driver keeps its profile's no, which may be a choice rather than a lack.
+void allow(const Profile& profile, bool& field, bool has) {
+  field = has && (profile.name == "portable" || field);
+}
+
 /// What Vulkan reports; of a driver that is not known no more than that.
 void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
                    const FeatureChain& chain, Profile& profile) {
   const VkPhysicalDeviceFeatures& core = chain.features.features;
-  const bool known = profile.name != "portable";
-  // A known driver keeps its profile's no, which may be a choice rather than a lack.
-  auto allow = [known](bool& field, bool has) { field = has && (!known || field); };
+  const auto allow = [&profile](bool& field, bool has) { runtime::allow(profile, field, has); };
   allow(profile.features.device_addresses, chain.addresses.bufferDeviceAddress);
   allow(profile.features.int64, core.shaderInt64);
   allow(profile.features.float64, core.shaderFloat64);
@@ -114,6 +117,34 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
             chain.indexing.runtimeDescriptorArray);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
   allow(profile.features.device_clock, chain.clock.shaderDeviceClock);
+}
+
+/// Which products of matrices subgroups make, in modules of Vulkan's memory model.
+void fill_matrices(const Instance& instance, VkPhysicalDevice physical, const FeatureChain& chain,
+                   Profile& profile) {
+  const auto get = reinterpret_cast<GetCooperativeMatrixProperties>(
+      instance.get_proc(instance.handle, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  std::vector<CooperativeMatrixProperties> all;
+  std::uint32_t count = 0;
+  if (chain.matrices.cooperativeMatrix && chain.memory_model.vulkanMemoryModel &&
+      chain.memory_model.vulkanMemoryModelDeviceScope && get &&
+      get(physical, &count, nullptr) == VK_SUCCESS) {
+    all.resize(count);
+    if (get(physical, &count, all.data()) != VK_SUCCESS) count = 0;
+    all.resize(count);
+  }
+  const auto has = [&all](std::uint32_t k, ComponentType factor, ComponentType sum) {
+    return std::ranges::any_of(all, [&](const CooperativeMatrixProperties& each) {
+      return each.m == 16 && each.n == 8 && each.k == k && each.scope == kSubgroupScope &&
+             each.a == factor && each.b == factor && each.c == sum && each.result == sum;
+    });
+  };
+  using enum ComponentType;
+  const bool halves =
+      has(8, f16, f16) && has(8, f16, f32) && has(16, f16, f16) && has(16, f16, f32);
+  allow(profile, profile.features.matrices_f16, halves && chain.int8.shaderFloat16);
+  allow(profile, profile.features.matrices_s8,
+        has(32, s8, s32) && has(32, u8, u32) && chain.int8.shaderInt8);
 }
 
 /// Denormals, rounding and special values that modules may ask to be kept.
@@ -181,6 +212,12 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(0, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
   if (extension(0, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) add(cubes_with_seams);
   if (extension(0, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
+  if (has_extension(extensions, kCooperativeMatrix) &&
+      extension(v12, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME)) {
+    names.push_back(kCooperativeMatrix);
+    add(memory_model);
+    add(matrices);
+  }
   if (has_extension(extensions, kMapMemoryPlaced) && extension(0, kMapMemory2)) {
     names.push_back(kMapMemoryPlaced);
     add(placed);
@@ -318,6 +355,7 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
   fill_features(vk, physical, chain, profile);
+  fill_matrices(instance, physical, chain, profile);
   fill_float_controls(has.floats, profile.features);
   profile.features.subgroup_ops =
       has_warps(has.subgroups, has.sizes, chain.subgroup_size, traits.choose_subgroups);

@@ -64,7 +64,10 @@ void keep_used_features(FeatureChain& chain) {
                      chain.storage16.storageBuffer16BitAccess};
   chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,
                     chain.storage8.storageBuffer8BitAccess};
-  chain.int8.shaderFloat16 = VK_FALSE;
+  // Matrices of halves have them.
+  chain.int8.shaderFloat16 = chain.int8.shaderFloat16 && chain.matrices.cooperativeMatrix;
+  chain.matrices.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+  chain.memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
   const VkBool32 nonuniform = chain.indexing.shaderSampledImageArrayNonUniformIndexing,
                  arrays = chain.indexing.runtimeDescriptorArray;
   chain.indexing = {chain.indexing.sType, chain.indexing.pNext};
@@ -102,6 +105,9 @@ void take_gathered(const VkBaseInStructure& from, FeatureChain& to) {
           from, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)) {
     to.storage8.storageBuffer8BitAccess = v12->storageBuffer8BitAccess;
     to.int8.shaderInt8 = v12->shaderInt8;
+    to.int8.shaderFloat16 = v12->shaderFloat16;
+    to.memory_model.vulkanMemoryModel = v12->vulkanMemoryModel;
+    to.memory_model.vulkanMemoryModelDeviceScope = v12->vulkanMemoryModelDeviceScope;
     to.atomic_int64.shaderBufferInt64Atomics = v12->shaderBufferInt64Atomics;
     to.atomic_int64.shaderSharedInt64Atomics = v12->shaderSharedInt64Atomics;
     to.indexing.shaderSampledImageArrayNonUniformIndexing =
@@ -152,6 +158,8 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.atomic_float);
     take(*each, chain.clock);
     take(*each, chain.cubes_with_seams);
+    take(*each, chain.memory_model);
+    take(*each, chain.matrices);
     take_gathered(*each, chain);
   }
 }

@@ -15,10 +15,6 @@ namespace {
 
 using ieee::Kind;
 
-Answer judged(const std::string& wrong, std::size_t words) {
-  return {wrong.empty(), wrong.empty() ? fmt::format("{} words are right", words) : wrong};
-}
-
 /// Whether a kernel gives the words of NVIDIA's hardware.
 Answer right(Asker& asker, const Profile& profile, const ProbeKernel& kernel, std::uint32_t blocks,
              const Words& in) {

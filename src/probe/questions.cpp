@@ -10,11 +10,16 @@ std::span<const Question> questions() {
     // Faults first: what the other questions ask must not meet them unknown. Waits need the
     // iterations that loops may have.
     for (const auto part :
-         {fault_questions(), thread_questions(), float_questions(), image_questions()})
+         {fault_questions(), thread_questions(), float_questions(), matrix_questions(),
+          image_questions()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }());
   return all;
+}
+
+Answer judged(const std::string& wrong, std::size_t words) {
+  return {wrong.empty(), wrong.empty() ? fmt::format("{} words are right", words) : wrong};
 }
 
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got) {

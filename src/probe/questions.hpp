@@ -29,7 +29,11 @@ std::span<const Question> questions();
 std::span<const Question> float_questions();
 std::span<const Question> thread_questions();
 std::span<const Question> fault_questions();
+std::span<const Question> matrix_questions();
 std::span<const Question> image_questions();
+
+/// Yes where nothing is wrong with so many words.
+Answer judged(const std::string& wrong, std::size_t words);
 
 /// Compares words; the text says how many differ, and how the first one does.
 std::string differences(std::span<const std::uint32_t> want, std::span<const std::uint32_t> got);

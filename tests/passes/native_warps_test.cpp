@@ -107,6 +107,21 @@ TEST(NativeWarps, GiveWhatWarpsGive) {
   }
 }
 
+// What may become a branch lets lanes run apart again.
+TEST(NativeWarps, OperationsWithSimpleOnesBetweenThemMeetOnce) {
+  const std::string first = "  %40 = warp_shfl v2 imm=3 %10 %11 %12 %31\n  %20 = extract i32 %40\n",
+                    second =
+                        "  %41 = warp_shfl v2 imm=3 %20 %11 %12 %31\n  %21 = extract i32 %41\n";
+  for (const auto& [between, barriers] : {std::pair("", 1u), {"  %42 = udiv i32 %10 %11\n", 2u}}) {
+    test::Parsed p(kernel(first + between + second));
+    const auto want = results(p.f, p.m);
+    EXPECT_TRUE(passes::native_warps(p.f));
+    EXPECT_EQ(p.count(Op::subgroup_barrier), barriers);
+    EXPECT_EQ(p.count(Op::subgroup_ballot), 1u);
+    EXPECT_EQ(results(p.f, p.m), want);
+  }
+}
+
 TEST(NativeWarps, AreForBlocksOfWholeWarps) {
   EntryInfo info;
   info.sync.warp_operations = true;

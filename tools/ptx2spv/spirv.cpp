@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -37,6 +38,22 @@ std::string ask_validator(std::span<const std::uint32_t> words) {
   const spv_result_t result = spvValidate(context.get(), &binary, &diagnostic);
   const std::unique_ptr<spv_diagnostic_t, Release> owner(diagnostic);
   return result == SPV_SUCCESS ? std::string() : describe(diagnostic);
+}
+
+/// Whether the module declares a capability that this SPIRV-Tools has no name for.
+bool is_newer(std::span<const std::uint32_t> words) {
+  constexpr std::size_t kHeader = 5;
+  constexpr std::uint32_t kCapability = 2 << 16 | 17;  // OpCapability, of two words
+  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
+  const auto reads = [](auto...) { return SPV_SUCCESS; };
+  for (std::size_t at = kHeader; at + 1 < words.size() && words[at] == kCapability; at += 2) {
+    std::vector<std::uint32_t> alone(words.begin(), words.begin() + kHeader);
+    alone.insert(alone.end(), {kCapability, words[at + 1]});
+    if (spvBinaryParse(context.get(), nullptr, alone.data(), alone.size(), reads, reads, nullptr) !=
+        SPV_SUCCESS)
+      return true;
+  }
+  return false;
 }
 
 /// That this process and those that it waited for have taken.
@@ -131,6 +148,7 @@ Validity Validator::check(std::span<const std::uint32_t> words) {
     return Validity{"",
                     "SPIRV-Tools' validator " + why + ", so that the module is not checked by it"};
   };
+  if (is_newer(words)) return unchecked("is older than what it declares");
   // Limits of processor time are whole seconds.
   const double seconds = left();
   if (seconds < 1) return unchecked("has used up its processor time");

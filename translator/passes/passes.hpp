@@ -57,11 +57,14 @@ void native_barriers(Function& function);
 /// A word of the push constants that the translation knows becomes a constant.
 void fix_push_word(Function& function, std::uint32_t word, std::uint32_t known);
 
-/// Makes products of matrices exchanges between the threads of a warp and arithmetic. Returns
-/// whether there was one. Needs variables.
-bool expand_products(Function& function, Module& module);
+/// Whether a device of that profile has the product as one of cooperative matrices.
+bool native_product(const WarpProduct& form, const Profile& profile);
+/// Makes products of matrices exchanges between the threads of a warp and arithmetic, but those
+/// that are native on a device of `native`. Returns whether there was one. Needs variables.
+bool expand_products(Function& function, Module& module, const Profile* native = nullptr);
 /// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,
-/// and operations that all threads of a block reach together. Returns whether it changed anything.
+/// and operations that all threads of a block reach together. Products of matrices stay. Returns
+/// whether it changed anything.
 bool native_warps(Function& function);
 /// Whether some threads of a warp miss a warp operation, and meet_at_warp_operations does not help.
 /// In blocks whose rows are whole warps, or any.

@@ -129,6 +129,13 @@ void Builder::extension(std::string_view name) {
   extension_list_.push_back(std::move(words));
 }
 
+void Builder::use_vulkan_memory() {
+  vulkan_memory_ = true;
+  extension("SPV_KHR_vulkan_memory_model");
+  capability(spv::Capability::VulkanMemoryModel);
+  capability(spv::Capability::VulkanMemoryModelDeviceScope);
+}
+
 Id Builder::import_set(std::string_view name) {
   Words words = literal(name);
   for (const auto& [known, id] : import_list_) {
@@ -335,7 +342,7 @@ Words Builder::finish() const {
   Words model;
   put(model, spv::Op::OpMemoryModel,
       addresses ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical,
-      spv::MemoryModel::GLSL450);
+      vulkan_memory_ ? spv::MemoryModel::Vulkan : spv::MemoryModel::GLSL450);
   const Words* sections[] = {&capabilities_, &extensions_,  &imports_, &model,
                              &entry_points_, &modes_,       &strings_, &sources_,
                              &names_,        &annotations_, &globals_, &library_functions_,

@@ -56,6 +56,9 @@ class Builder {
 
   void capability(spv::Capability capability);
   void extension(std::string_view name);
+  /// The memory model is Vulkan's, not GLSL's.
+  void use_vulkan_memory();
+  bool vulkan_memory() const { return vulkan_memory_; }
   Id import_set(std::string_view name);
   Id glsl() { return import_set("GLSL.std.450"); }
 
@@ -182,6 +185,7 @@ class Builder {
   std::vector<Words> extension_list_;
   std::vector<Id> small_constants_, library_ids_;
   bool has_float_[2] = {};  ///< 32, 64 bits
+  bool vulkan_memory_ = false;
   Id bool_ = 0, uint_ = 0, uvec_[5] = {};
 };
 

@@ -236,6 +236,7 @@ const Emitter::DebugFile& Emitter::cuda_file(const ir::Loc& at) {
 void Emitter::block(ir::BlockId id) {
   const ir::Block& block = f_.blocks[id];
   ++serial_;
+  matrices_.clear();
   line_ = 0;  // a line holds to the end of its block
   if (id != (f_.order.empty() ? 0 : f_.order[0])) op0(spv::Op::OpLabel, label(id));
   const std::vector<std::uint32_t> edges = distinct_edges(block);
@@ -377,6 +378,7 @@ void Emitter::instruction(Value v) {
     case Op::subgroup_barrier:
     case Op::subgroup_shuffle:
     case Op::subgroup_ballot: return subgroup(v, inst);
+    case Op::warp_product: return product(v, inst);
     default: return is_within(inst.op, Op::add, Op::select) ? arith(v, inst) : unexpected(inst);
   }
 }

@@ -3,11 +3,18 @@
 
 namespace ptx2spv::spirv {
 
+/// Semantics that order accesses to these kinds of memory.
+Id Emitter::ordered(std::uint32_t kinds) {
+  using enum spv::MemorySemanticsMask;
+  return b_.constant(word(AcquireRelease) | kinds |
+                     (b_.vulkan_memory() ? word(MakeAvailable) | word(MakeVisible) : 0));
+}
+
 /// To order images takes NVIDIA's hardware microseconds, so that only kernels that write some do.
 Id Emitter::all_memory() {
   using enum spv::MemorySemanticsMask;
-  return b_.constant(word(AcquireRelease) | word(UniformMemory) | word(WorkgroupMemory) |
-                     (writes_images_ ? word(ImageMemory) : 0));
+  return ordered(word(UniformMemory) | word(WorkgroupMemory) |
+                 (writes_images_ ? word(ImageMemory) : 0));
 }
 
 void Emitter::synchronise(Value, const Inst& inst) {
@@ -15,7 +22,7 @@ void Emitter::synchronise(Value, const Inst& inst) {
   const Id all = all_memory();
   const Id workgroup = b_.constant(word(spv::Scope::Workgroup));
   if (inst.op == Op::control_barrier) {
-    const Id shared = b_.constant(word(AcquireRelease) | word(WorkgroupMemory));
+    const Id shared = ordered(word(WorkgroupMemory));
     op0(spv::Op::OpControlBarrier, workgroup, workgroup, inst.imm == 1 ? shared : all);
   } else {
     op0(spv::Op::OpMemoryBarrier, inst.imm == 0 ? workgroup : b_.constant(word(spv::Scope::Device)),

@@ -67,13 +67,14 @@ Id Emitter::image_type(const SlotSpec& spec, bool texels64) {
 }
 
 Id Emitter::image_variable(const Inst& inst, Id type) {
+  const bool coherent = volatile_ && !b_.vulkan_memory();
   const std::uint64_t key = std::uint64_t{2} << 60 | std::uint64_t{type} << 16 | inst.mem.slot |
-                            (volatile_ ? std::uint64_t{1} << 59 : 0);
+                            (coherent ? std::uint64_t{1} << 59 : 0);
   if (const Id known = b_.shared(key)) return known;
   const Id variable = b_.variable(spv::StorageClass::UniformConstant, type);
   b_.decorate(variable, spv::Decoration::DescriptorSet, abi::kSlotSet);
   b_.decorate(variable, spv::Decoration::Binding, std::uint32_t{inst.mem.slot});
-  if (volatile_) b_.decorate(variable, spv::Decoration::Coherent);
+  if (coherent) b_.decorate(variable, spv::Decoration::Coherent);
   b_.name(variable, "slot" + std::to_string(inst.mem.slot));
   b_.shared(key) = variable;
   return variable;
@@ -94,6 +95,15 @@ Id Emitter::image_coordinates(Value coords, const SlotSpec& spec) {
   const Id id = b_.id();
   put_list(code_, spv::Op::OpCompositeConstruct, parts, b_.type_uvec(shape.coordinates), id);
   return id;
+}
+
+/// The image operands of an access, as access() has those of memory.
+Words Emitter::texel_access(bool stores) {
+  using enum spv::ImageOperandsMask;
+  if (!b_.vulkan_memory()) return {};
+  if (!volatile_) return {word(NonPrivateTexel)};
+  return {word(NonPrivateTexel) | word(stores ? MakeTexelAvailable : MakeTexelVisible),
+          b_.constant(word(spv::Scope::Device))};
 }
 
 void Emitter::image(Value v, const Inst& inst) {
@@ -125,13 +135,16 @@ void Emitter::image(Value v, const Inst& inst) {
   const Id four = texels64 ? b_.type_vector(component, 4) : b_.type_uvec(4);
   if (inst.op == Op::image_load) {
     const Id image_id = op(spv::Op::OpLoad, type_id, variable);
-    const Id texel = op(spv::Op::OpImageRead, four, image_id, at);
+    const Words operands = texel_access(false);
+    const Id texel = b_.id();
+    last_at_ = code_.size() + 2;
+    put_list(code_, spv::Op::OpImageRead, operands, four, texel, image_id, at);
     return set(v, texels64 ? op(spv::Op::OpCompositeExtract, component, texel, 0) : texel);
   }
   Id texel = operand(v, 1);
   if (texels64) texel = op(spv::Op::OpCompositeConstruct, four, texel, texel, texel, texel);
   const Id image_id = op(spv::Op::OpLoad, type_id, variable);
-  op0(spv::Op::OpImageWrite, image_id, at, texel);
+  put_list(code_, spv::Op::OpImageWrite, texel_access(true), image_id, at, texel);
 }
 
 }  // namespace ptx2spv::spirv

@@ -78,7 +78,7 @@ Id Emitter::element_type(View view) {
 
 Id Emitter::resource(const Inst& inst, View view) {
   const Bound at = bound(inst.mem);
-  const bool coherent = volatile_ && !at.readonly;
+  const bool coherent = volatile_ && !at.readonly && !b_.vulkan_memory();
   const std::uint64_t type_key =
       0x1000u | static_cast<unsigned>(view) << 1 | (at.readonly ? 1u : 0u);
   const std::uint64_t key = std::uint64_t{1} << 40 | std::uint64_t{at.set} << 32 |
@@ -172,7 +172,7 @@ Id Emitter::address_pointer(Id address, Id pointee) {
 
 // Volatile alone does not reach other workgroups: NVIDIA's driver reads its first-level cache, in
 // which a store of another one never shows. Coherent is a decoration of members, so that the access
-// goes through a structure of one.
+// goes through a structure of one. In Vulkan's memory model the access says it itself.
 Id Emitter::coherent_pointer(Id address, View view) {
   const std::uint64_t key = 0x1c00u | static_cast<unsigned>(view);
   if (b_.shared(key) == 0) {
@@ -189,7 +189,7 @@ Id Emitter::pointer(Value v, Value address, View view) {
   const Inst& inst = f_.insts[v];
   const Space space = inst.mem.space;
   if (word_space(space)) return word_pointer(v, address, 0);
-  const bool coherent = by_address(space) && inst.mem.is_volatile;
+  const bool coherent = by_address(space) && inst.mem.is_volatile && !b_.vulkan_memory();
   const std::uint32_t key =
       pointer_key(space, inst.mem.slot, static_cast<unsigned>(view) | (coherent ? kCoherent : 0));
   Form& form = pointers_[address];
@@ -245,7 +245,7 @@ Id Emitter::word_pointer(Value v, Value address, unsigned word) {
 Id Emitter::containing_word(Value v, Value address) {
   const Inst& inst = f_.insts[v];
   if (!by_address(inst.mem.space)) return pointer(v, address, View::u32);
-  const bool coherent = inst.mem.is_volatile;
+  const bool coherent = inst.mem.is_volatile && !b_.vulkan_memory();
   const std::uint32_t key =
       pointer_key(inst.mem.space, 0, kContaining | (coherent ? kCoherent : 0));
   Form& form = pointers_[address];
@@ -275,27 +275,42 @@ Id Emitter::bit_offset(Value address, unsigned bytes) {
   return op(spv::Op::OpShiftLeftLogical, uint, byte, b_.constant(3));
 }
 
-Id Emitter::load_from(const Inst& inst, Id pointer, View view) {
+/// The memory operands of an access. In Vulkan's memory model barriers order what is not private,
+/// and a coherent access reaches other workgroups.
+Words Emitter::access(const Inst& inst, View view, bool stores) {
   using enum spv::MemoryAccessMask;
-  const Id type = element_type(view);
   const bool aligned = by_address(inst.mem.space);
-  std::uint32_t access = 0;
-  if (inst.mem.is_volatile) access |= word(Volatile);
-  if (aligned) access |= word(Aligned);
-  if (aligned) return op(spv::Op::OpLoad, type, pointer, access, 1u << log2_bytes(view));
-  if (access != 0) return op(spv::Op::OpLoad, type, pointer, access);
-  return op(spv::Op::OpLoad, type, pointer);
+  Words operands{0};
+  if (inst.mem.is_volatile) operands[0] |= word(Volatile);
+  if (aligned) {
+    operands[0] |= word(Aligned);
+    operands.push_back(1u << log2_bytes(view));
+  }
+  const bool buffer = !aligned && !word_space(inst.mem.space);
+  const bool own = inst.mem.space == Space::local || inst.mem.space == Space::push ||
+                   (buffer && bound(inst.mem).readonly);
+  if (b_.vulkan_memory() && !own) {
+    operands[0] |= word(NonPrivatePointer);
+    if (aligned ? inst.mem.is_volatile : volatile_ && buffer) {
+      operands[0] |= word(stores ? MakePointerAvailable : MakePointerVisible);
+      operands.push_back(b_.constant(word(spv::Scope::Device)));
+    }
+  }
+  if (operands[0] == 0) operands.clear();
+  return operands;
+}
+
+Id Emitter::load_from(const Inst& inst, Id pointer, View view) {
+  const Id type = element_type(view);
+  const Words operands = access(inst, view, false);
+  last_ = b_.id();
+  last_at_ = code_.size() + 2;
+  put_list(code_, spv::Op::OpLoad, operands, type, last_, pointer);
+  return last_;
 }
 
 void Emitter::store_to(const Inst& inst, Id pointer, View view, Id value) {
-  using enum spv::MemoryAccessMask;
-  const bool aligned = by_address(inst.mem.space);
-  std::uint32_t access = 0;
-  if (inst.mem.is_volatile) access |= word(Volatile);
-  if (aligned) access |= word(Aligned);
-  if (aligned) return op0(spv::Op::OpStore, pointer, value, access, 1u << log2_bytes(view));
-  if (access != 0) return op0(spv::Op::OpStore, pointer, value, access);
-  op0(spv::Op::OpStore, pointer, value);
+  put_list(code_, spv::Op::OpStore, access(inst, view, true), pointer, value);
 }
 
 void Emitter::load(Value v, const Inst& inst) {

@@ -95,6 +95,7 @@ class Emitter {
   void native_float(Value v, const Inst& inst);
   spv::FunctionControlMask control_of(std::string_view routine);
   void library_call(Value v, const Inst& inst);
+  Id ordered(std::uint32_t kinds);
   Id all_memory();
   void synchronise(Value v, const Inst& inst);
   void subgroup(Value v, const Inst& inst);
@@ -114,6 +115,7 @@ class Emitter {
   Id containing_word(Value v, Value address);  ///< pointer to the word that holds a byte
   Id bit_offset(Value address, unsigned bytes);
   Id index(Value address, unsigned shift);
+  Words access(const Inst& inst, View view, bool stores);
   Id load_from(const Inst& inst, Id pointer, View view);
   void store_to(const Inst& inst, Id pointer, View view, Id value);
   void narrow_store(Value v, const Inst& inst);
@@ -135,7 +137,13 @@ class Emitter {
   Id image_type(const SlotSpec& slot, bool texels64);
   Id image_variable(const Inst& inst, Id type);
   Id image_coordinates(Value coords, const SlotSpec& slot);
+  Words texel_access(bool stores);
   const SlotSpec& slot(const Inst& inst) const;
+
+  // emit_matrix.cpp
+  void product(Value v, const Inst& inst);
+  Id matrix_type(Id component, unsigned rows, unsigned columns, std::uint32_t use);
+  Id matrix(Id type, Id component, unsigned each, std::span<const Id> words);
 
   // emit_texture.cpp
   void texture_sample(Value v, const Inst& inst);
@@ -176,6 +184,7 @@ class Emitter {
   std::vector<std::uint8_t> uses_;
   std::vector<Form> floats_, signed_, words_, pointers_, indices_;
   std::vector<Id> interface_;
+  std::map<Words, Id> matrices_;  ///< of this block, by words and type
   std::array<Id, 21> builtins_{};
   std::array<std::pair<Id, Id>, 4> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;

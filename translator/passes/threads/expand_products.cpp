@@ -241,13 +241,24 @@ Value ProductBuilder::run() {
   return b_.inst(Op::compose, form_.result(), words);
 }
 
-bool expand_products(Function& function, Module& module) {
+bool native_product(const WarpProduct& form, const Profile& profile) {
+  using enum Element;
+  if (form.x != form.y || form.sparse || form.saturates || form.words > 8) return false;
+  if (form.x == f16)
+    return form.tall && profile.features.matrices_f16 && profile.exactness.exact_matrices_f16;
+  return (form.x == s8 || form.x == u8) && profile.features.matrices_s8 &&
+         profile.exactness.exact_matrices_s8;
+}
+
+bool expand_products(Function& function, Module& module, const Profile* native) {
   CfgRewriter rewriter(function);
   Builder& b = rewriter.builder();
   bool any = false;
   rewriter.run([&](Value v) {
     const Inst inst = function.insts[v];
-    if (inst.op != Op::warp_product) return rewriter.keep(v);
+    if (inst.op != Op::warp_product ||
+        (native && native_product(WarpProduct::of(inst.imm), *native)))
+      return rewriter.keep(v);
     any = true;
     const std::vector<Value> operands(function.args(v).begin(), function.args(v).end());
     const auto word_of_lane = [&](Value word, Value lane) {

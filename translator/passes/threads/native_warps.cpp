@@ -1,8 +1,9 @@
 // Warp operations as the device's own, where its subgroups are warps: 32 threads in the order of
 // their numbers. Only for operations that all threads of a warp reach together (uniformity of
 // control flow), so every lane that has not ended takes part, and member masks are applied to what
-// the lanes give. A barrier of the subgroup before each operation brings lanes back together that a
-// device lets run apart after a branch.
+// the lanes give. A barrier of the subgroup brings lanes back together that a device lets run apart
+// after a branch; no branch can come to stand between operations that have only simple ones between
+// them.
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
@@ -20,7 +21,10 @@ class NativeWarps {
     bool any = false;
     rewriter_.run([&](Value v) {
       const Op op = f_.insts[v].op;
-      if (!is_warp_operation(op)) return rewriter_.keep(v);
+      if (!is_warp_operation(op)) {
+        if (!is_simple(op)) met_ = kNoBlock;
+        return rewriter_.keep(v);
+      }
       any = true;
       lower(v);
     });
@@ -28,11 +32,29 @@ class NativeWarps {
   }
 
  private:
+  /// Whether it stays one instruction on every device.
+  static bool is_simple(Op op) {
+    return is_within(op, Op::constant, Op::set_var) || is_within(op, Op::add, Op::mulhi_s) ||
+           is_within(op, Op::and_, Op::extract) || op == Op::load || op == Op::store;
+  }
   Value word(std::uint32_t value) { return b_.i32(value); }
   Value lane() { return b_.builtin(Builtin::subgroup_lane); }
   Value ballot(Value truth) { return b_.inst(Op::subgroup_ballot, Type::i32, {truth}); }
   Value from_lane(Value value, Value lane) {
     return b_.inst(Op::subgroup_shuffle, Type::i32, {value, lane});
+  }
+
+  /// Lanes that are apart come together.
+  void meet() {
+    if (met_ == b_.block()) return;
+    b_.inst(Op::subgroup_barrier, Type::none, {}, 0);
+    met_ = b_.block();
+  }
+  /// The lanes that have not ended.
+  Value active() {
+    if (active_in_ != b_.block()) active_ = ballot(b_.i1(true));
+    active_in_ = b_.block();
+    return active_;
   }
 
   void lower(Value v);
@@ -44,6 +66,8 @@ class NativeWarps {
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
+  BlockId met_ = kNoBlock, active_in_ = kNoBlock;  ///< of what block that holds
+  Value active_ = 0;
 };
 
 Value NativeWarps::shuffle(const Inst& inst, const std::vector<Value>& args, Value present) {
@@ -82,16 +106,17 @@ void NativeWarps::lower(Value v) {
   const std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
   if (inst.op == Op::warp_sync) {
     rewriter_.replace(v, Op::subgroup_barrier, Type::none, {}, 1);
+    met_ = b_.block();
     return;
   }
   if (inst.op == Op::warp_active && inst.imm == kOrdersAccesses) {
     b_.inst(Op::memory_barrier, Type::none, {}, 0);
     return rewriter_.replace_by(v, word(0));
   }
-  b_.inst(Op::subgroup_barrier, Type::none, {}, 0);
-  const Value active = ballot(b_.i1(true));
-  if (inst.op == Op::warp_active) return rewriter_.replace_by(v, active);
-  const Value present = b_.op2(Op::and_, active, args.back());
+  meet();
+  if (inst.op == Op::warp_product) return rewriter_.keep(v);
+  if (inst.op == Op::warp_active) return rewriter_.replace_by(v, active());
+  const Value present = b_.op2(Op::and_, active(), args.back());
   switch (inst.op) {
     case Op::warp_shfl: return rewriter_.replace_by(v, shuffle(inst, args, present));
     case Op::warp_vote: {
