@@ -9,6 +9,15 @@
 
 namespace ptx2spv::runtime {
 
+/// VkPhysicalDeviceShaderMaximalReconvergenceFeaturesKHR, for which Debian 12's headers are too
+/// old.
+struct MaximalReconvergenceFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderMaximalReconvergence;
+};
+inline constexpr const char* kMaximalReconvergence = "VK_KHR_shader_maximal_reconvergence";
+
 struct FeatureChain {
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
   VkPhysicalDevice16BitStorageFeatures storage16{
@@ -35,6 +44,7 @@ struct FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT};
   VkPhysicalDeviceShaderClockFeaturesKHR clock{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR};
+  MaximalReconvergenceFeatures reconvergence{static_cast<VkStructureType>(1000434000)};
   VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT cubes_with_seams{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT};
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{

@@ -117,6 +117,7 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
             chain.indexing.runtimeDescriptorArray);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
   allow(profile.features.device_clock, chain.clock.shaderDeviceClock);
+  allow(profile.features.maximal_reconvergence, chain.reconvergence.shaderMaximalReconvergence);
 }
 
 /// Which products of matrices subgroups make, in modules of Vulkan's memory model.
@@ -218,6 +219,8 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
     add(memory_model);
     add(matrices);
   }
+  if (extension(0, kMaximalReconvergence)) add(reconvergence);
+  extension(0, VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME);
   if (has_extension(extensions, kMapMemoryPlaced) && extension(0, kMapMemory2)) {
     names.push_back(kMapMemoryPlaced);
     add(placed);
@@ -359,6 +362,9 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   fill_float_controls(has.floats, profile.features);
   profile.features.subgroup_ops =
       has_warps(has.subgroups, has.sizes, chain.subgroup_size, traits.choose_subgroups);
+  profile.features.subgroup_partition =
+      has_extension(extensions, VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME) &&
+      (has.subgroups.supportedOperations & VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV);
   profile.subgroup_size = has.subgroups.subgroupSize;
   const VkPhysicalDeviceLimits& limits = basic.limits;
   profile.max_workgroup_invocations = limits.maxComputeWorkGroupInvocations;

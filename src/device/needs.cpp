@@ -37,14 +37,19 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(runtimeDescriptorArray, "indexed_samplers", indexing),
     PTX2SPV_ROW(shaderSubgroupClock, "shader_clock", clock),
     PTX2SPV_ROW(shaderDeviceClock, "device_clock", clock),
+    PTX2SPV_ROW(shaderMaximalReconvergence, "maximal_reconvergence", reconvergence),
     PTX2SPV_ROW(subgroupSizeControl, "subgroup_ops", subgroup_size),
     PTX2SPV_ROW(computeFullSubgroups, "subgroup_ops", subgroup_size),
 };
 #undef PTX2SPV_ROW
 
-/// Extensions without a feature that translations may declare.
-constexpr const char* kDeclared[] = {VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME,
-                                     VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME};
+/// Extensions without a feature that translations may declare, and the capability that rests on
+/// one.
+constexpr struct {
+  const char *name, *capability;
+} kDeclared[] = {{VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, ""},
+                 {VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME, ""},
+                 {VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME, "subgroup_partition"}};
 
 /// Keeps of what the device has what modules, copies and the runtime use.
 void keep_used_features(FeatureChain& chain) {
@@ -157,6 +162,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.image_atomic64);
     take(*each, chain.atomic_float);
     take(*each, chain.clock);
+    take(*each, chain.reconvergence);
     take(*each, chain.cubes_with_seams);
     take(*each, chain.memory_model);
     take(*each, chain.matrices);
@@ -169,20 +175,18 @@ std::string missing_needs(const VkDeviceCreateInfo& created, FeatureChain& needs
   FeatureChain has;
   read_created(created, has);
   std::string missing;
-  const auto lacks = [&missing](const char* name, const std::string& instead) {
-    missing += (missing.empty() ? "" : ", ") + std::string(name) + instead;
+  const auto lacks = [&](const char* name, const char* by) {
+    const Capability* capability = find_capability(by);
+    if (capability && !capability->value(profile)) return;
+    missing += (missing.empty() ? "" : ", ") + std::string(name) +
+               (capability ? " (or disable '" + std::string(by) + "')" : std::string());
   };
-  for (const FeatureRow& row : kFeatures) {
-    if (!row.in(needs) || row.in(has)) continue;
-    const Capability* capability = find_capability(row.capability);
-    if (capability && !capability->value(profile)) continue;
-    lacks(row.name,
-          capability ? " (or disable '" + std::string(row.capability) + "')" : std::string());
+  for (const FeatureRow& row : kFeatures)
+    if (row.in(needs) && !row.in(has)) lacks(row.name, row.capability);
+  for (const auto& [name, capability] : kDeclared) {
+    const auto same = [name = name](const char* each) { return !std::strcmp(each, name); };
+    if (std::ranges::any_of(needs.names, same) && !enables(created, name)) lacks(name, capability);
   }
-  for (const char* name : kDeclared)
-    if (std::ranges::any_of(needs.names, [name](auto* each) { return !std::strcmp(each, name); }) &&
-        !enables(created, name))
-      lacks(name, "");
   return missing;
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tests/passes/parsed.hpp"
+#include "tests/support/order.hpp"
 #include "translator/passes/analysis/float_ranges.hpp"
 #include "translator/passes/legalise/legalise_atomics.hpp"
 #include "translator/passes/passes.hpp"
@@ -167,7 +168,25 @@ b0:
   }
 }
 
-// Between the read and the swap threads wait, so that others come first.
+/// Before each swap threads wait, so that others come first.
+void delay_swaps(Function& f) {
+  Builder b(f);
+  for (BlockId each = 0; each < f.blocks.size(); ++each) {
+    const auto is_swap = [&](Value v) { return f.insts[v].op == Op::atomic_cas; };
+    auto& insts = f.blocks[each].insts;
+    const auto swap = std::ranges::find_if(insts, is_swap) - insts.begin();
+    if (swap == std::ssize(insts)) continue;
+    b.at(each);
+    b.inst(Op::subgroup_ballot, Type::i32, {b.i1(true)}, passes::kLanesApart);
+    std::rotate(insts.begin() + swap, insts.end() - 2, insts.end());
+  }
+}
+
+std::ptrdiff_t swaps_of(const Outcome& outcome) {
+  return std::ranges::count_if(outcome.trace,
+                               [](const Event& each) { return each.op == Op::atomic_cas; });
+}
+
 TEST(LegaliseAtomics, lanes_that_want_the_same_word_take_turns) {
   constexpr std::uint32_t kThreads = 64;
   for (const unsigned words : {1u, 4u, 32u}) {
@@ -187,18 +206,11 @@ b0:
   exit
 )",
              Form::variables);
-    passes::legalise_atomics(p.f, *find_profile("nvidia"));
+    Profile profile = *find_profile("nvidia");
+    profile.features.subgroup_partition = false;
+    passes::legalise_atomics(p.f, profile);
     p.expect_valid();
-    Builder b(p.f);
-    for (BlockId each = 0; each < p.f.blocks.size(); ++each) {
-      const auto is_swap = [&](Value v) { return p.f.insts[v].op == Op::atomic_cas; };
-      auto& insts = p.f.blocks[each].insts;
-      const auto swap = std::ranges::find_if(insts, is_swap) - insts.begin();
-      if (swap == std::ssize(insts)) continue;
-      b.at(each);
-      b.inst(Op::subgroup_ballot, Type::i32, {b.i1(true)}, passes::kLanesApart);
-      std::rotate(insts.begin() + swap, insts.end() - 2, insts.end());
-    }
+    delay_swaps(p.f);
     Memory memory;
     memory.of(Space::slot).resize(4 * kThreads);
     memory.of(Space::shared).resize(4 * words);
@@ -214,11 +226,108 @@ b0:
       EXPECT_FALSE(seen[t % words][old]) << t;
       seen[t % words][old] = true;
     }
-    const auto swaps = [](const Event& each) { return each.op == Op::atomic_cas; };
-    const auto tried = std::ranges::count_if(outcome.trace, swaps);
+    const auto tried = swaps_of(outcome);
     EXPECT_LT(tried, 6 * kThreads) << words;
     EXPECT_GT(tried, words == 1 ? kThreads : 0u) << words;
   }
+}
+
+/// An atomic that is a loop, in both branches of an if: lane l's operand is operands[l % count].
+struct Grouped {
+  const char* name;
+  std::uint32_t first;
+  std::vector<std::uint32_t> operands;
+  std::uint32_t (*left)(std::uint32_t found, std::uint32_t operand);
+};
+
+// What lanes want one word is one swap a branch, however many they are.
+TEST(LegaliseAtomics, lanes_that_want_the_same_word_swap_as_one) {
+  constexpr std::uint32_t kThreads = 64;
+  const auto up = [](std::uint32_t found, std::uint32_t bound) {
+    return found >= bound ? 0 : found + 1;
+  };
+  const auto down = [](std::uint32_t found, std::uint32_t bound) {
+    return found == 0 || found > bound ? bound : found - 1;
+  };
+  const auto sum = [](std::uint32_t found, std::uint32_t operand) {
+    return std::bit_cast<std::uint32_t>(std::bit_cast<float>(found) +
+                                        std::bit_cast<float>(operand));
+  };
+  std::vector<Grouped> all = {{"fadd_f32", 0x3f800000, {0x3dcccccd, 0x41234567, 0x4b000001}, sum},
+                              {"inc", 3, {5, 0, 90}, up},
+                              {"dec", 3, {5, 0, 90}, down}};
+  for (const std::uint32_t bound : {0u, 1u, 4u, 31u, 33u, ~0u})
+    for (const std::uint32_t first : {0u, 7u, 33u, ~0u - 20}) {
+      all.push_back({"inc", first, {bound}, up});
+      all.push_back({"dec", first, {bound}, down});
+    }
+  for (const Grouped& each : all)
+    for (const std::uint32_t words : {1u, 8u}) {
+      const std::string atomic =
+          " = atomic i32 mem=shared,4," + std::string(each.name) + " %5 %9\n";
+      Parsed p(R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 )" +
+                   std::to_string(words - 1) +
+                   R"(
+  %3 = and_ i32 %1 %2
+  %4 = constant i32 0x2
+  %5 = shl i32 %3 %4
+  %6 = constant i32 )" +
+                   std::to_string(each.operands.size()) +
+                   R"(
+  %7 = urem i32 %1 %6
+  %8 = shl i32 %7 %4
+  %9 = load i32 mem=param,4 %8
+  %10 = shl i32 %1 %4
+  %11 = constant i32 0xc
+  %13 = and_ i32 %1 %11
+  %14 = eq i1 %13 %11
+  cond_br %14 b1 b2
+b1:
+  %15)" + atomic + R"(  store mem=slot,4 %10 %15
+  exit
+b2:
+  %16)" + atomic + R"(  store mem=slot,4 %10 %16
+  exit
+)",
+               Form::variables);
+      passes::legalise_atomics(p.f, *find_profile("nvidia"));
+      p.expect_valid();
+      EXPECT_TRUE(p.has(Op::subgroup_partition));
+      delay_swaps(p.f);
+      Memory memory;
+      memory.of(Space::slot).resize(4 * kThreads);
+      for (std::uint32_t i = 0; i < words; ++i) put(memory, Space::shared, 4 * i, each.first);
+      for (std::uint32_t i = 0; i < each.operands.size(); ++i)
+        put(memory, Space::param, 4 * i, each.operands[i]);
+      RunOptions options;
+      options.threads[0] = kThreads;
+      options.unset = 0xdead;
+      options.operation = [&](const Function&, const Inst&, std::span<const Bits> args,
+                              Bits& result) {
+        result = Bits::of(sum(args[0].w[0], args[1].w[0]));
+        return true;
+      };
+      const Outcome outcome = p.run(memory, options);
+      EXPECT_EQ(outcome.error, "");
+      EXPECT_FALSE(outcome.stalled || outcome.out_of_steps);
+      std::vector<std::vector<test::Step>> steps(words);
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        const std::uint32_t found = word(memory, Space::slot, 4 * t);
+        steps[t % words].push_back(
+            {found, each.left(found, each.operands[t % each.operands.size()])});
+      }
+      for (std::uint32_t i = 0; i < words; ++i)
+        EXPECT_TRUE(test::has_order(each.first, word(memory, Space::shared, 4 * i), steps[i]))
+            << each.name << " from " << each.first << ", bound " << each.operands[0] << ", word "
+            << i << " of " << words;
+      // Two warps in two branches are four groups, of which others come between.
+      if (words == 1 && (each.operands.size() == 1 || each.first == 0x3f800000)) {
+        EXPECT_LE(swaps_of(outcome), kThreads + 4 + 3 + 2 + 1) << each.name;
+      }
+    }
 }
 
 }  // namespace

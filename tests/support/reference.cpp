@@ -225,6 +225,12 @@ class Machine {
           if ((present >> l & 1) && operand(base + l, 0).w[0]) ballot |= 1u << l;
         return Bits::of(ballot);
       }
+      case Op::subgroup_partition: {
+        std::uint32_t same = 0;
+        for (std::uint32_t l = 0; l < 32; ++l)
+          if ((present >> l & 1) && operand(base + l, 0) == operand(i, 0)) same |= 1u << l;
+        return Bits::of(same);
+      }
       case Op::subgroup_barrier:
       case Op::warp_sync: return Bits{};
       default: break;
@@ -460,6 +466,7 @@ class Machine {
       case Op::yield:
       case Op::subgroup_shuffle:
       case Op::subgroup_ballot:
+      case Op::subgroup_partition:
       case Op::subgroup_barrier:
       case Op::control_barrier:
         t.state = Thread::State::waiting;

@@ -4,6 +4,8 @@
 
 #include <spirv-tools/libspirv.hpp>
 
+#include "tools/common/known_modes.hpp"
+
 namespace ptx2spv::test {
 
 namespace {
@@ -21,25 +23,28 @@ struct Tools : spvtools::SpirvTools {
 
 std::string validate_spirv(std::span<const std::uint32_t> words) {
   std::string messages;
-  const Tools tools(messages);
-  if (tools.Validate(words.data(), words.size())) return {};
+  const Tools library(messages);
+  if (library.Validate(words.data(), words.size())) return {};
+  const auto known = tools::without_reconvergence(words);
+  if (known.size() != words.size()) return validate_spirv(known);
   return messages.empty() ? "invalid SPIR-V" : messages;
 }
 
 std::string disassemble_spirv(std::span<const std::uint32_t> words) {
   std::string messages, text;
-  const Tools tools(messages);
+  const Tools library(messages);
   const auto options =
       SPV_BINARY_TO_TEXT_OPTION_NO_HEADER | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
-  if (!tools.Disassemble(words.data(), words.size(), &text, options)) return messages;
-  return text;
+  if (library.Disassemble(words.data(), words.size(), &text, options)) return text;
+  const auto known = tools::without_reconvergence(words);
+  return known.size() == words.size() ? messages : disassemble_spirv(known);
 }
 
 std::vector<std::uint32_t> assemble_spirv(const std::string& text) {
   std::string messages;
-  const Tools tools(messages);
+  const Tools library(messages);
   std::vector<std::uint32_t> words;
-  if (tools.Assemble(text, &words)) return words;
+  if (library.Assemble(text, &words)) return words;
   ADD_FAILURE() << messages;
   return {};
 }

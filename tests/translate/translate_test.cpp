@@ -93,6 +93,30 @@ TEST_P(Translate, EverywhereAndValid) {
   }
 }
 
+// What SPIRV-Tools of Debian 12 cannot say.
+TEST(Reconvergence, IsDeclaredWhereLanesActAsOne) {
+  std::vector<Message> messages;
+  const auto module =
+      PtxModule::parse({{read_whole(kFolder / "atomics-as-loops.ptx"), "a.ptx"}}, messages);
+  ASSERT_TRUE(module) << text_of(messages);
+  for (const std::string_view without : {"", "subgroup_partition", "maximal_reconvergence"}) {
+    TranslateOptions options;
+    options.profile = *find_profile("nvidia");
+    set_capability(options.profile, without, false);
+    const auto result = module->translate(options, messages);
+    ASSERT_TRUE(result) << text_of(messages);
+    constexpr std::uint32_t kExecutionMode = 3u << 16 | 16, kMaximallyReconverges = 6023;
+    bool declared = false;
+    for (std::size_t i = 5; i + 2 < result->spirv.size(); i += result->spirv[i] >> 16)
+      declared = declared || (result->spirv[i] == kExecutionMode &&
+                              result->spirv[i + 2] == kMaximallyReconverges);
+    EXPECT_EQ(declared, without.empty()) << without;
+    const auto text = test::disassemble_spirv(result->spirv);
+    EXPECT_EQ(text.find("OpGroupNonUniformPartitionNV") != text.npos, without.empty()) << without;
+    EXPECT_EQ(text.find("SPV_KHR_maximal_reconvergence") != text.npos, without.empty()) << without;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, Translate, testing::ValuesIn(cases()),
                          [](const testing::TestParamInfo<std::string>& each) {
                            std::string name = each.param;

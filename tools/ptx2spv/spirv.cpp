@@ -16,6 +16,8 @@
 
 #include <fmt/format.h>
 
+#include "tools/common/known_modes.hpp"
+
 namespace ptx2spv::tools {
 namespace {
 
@@ -28,6 +30,16 @@ struct Release {
 std::string describe(spv_diagnostic diagnostic) {
   if (!diagnostic) return "SPIRV-Tools gives no reason";
   return fmt::format("word {}: {}", diagnostic->position.index, diagnostic->error);
+}
+
+/// What `ask` says of the module, empty where nothing is wrong; of one with a mode that
+/// SPIRV-Tools do not know, what it says of the rest.
+template <typename Ask>
+std::string ask_of_known(std::span<const std::uint32_t> words, Ask&& ask) {
+  std::string wrong = ask(words);
+  if (wrong.empty()) return wrong;
+  const auto kept = without_reconvergence(words);
+  return kept.size() == words.size() ? wrong : ask(std::span<const std::uint32_t>(kept));
 }
 
 /// Empty when the module is valid.
@@ -156,29 +168,32 @@ Validity Validator::check(std::span<const std::uint32_t> words) {
   std::string why;
   std::optional<std::string> wrong;
   if (words.size() <= kSmall)
-    wrong = ask_validator(words);
+    wrong = ask_of_known(words, ask_validator);
   else
     wrong = in_child(
-        static_cast<unsigned>(seconds), kMostBytes, [&] { return ask_validator(words); }, why);
+        static_cast<unsigned>(seconds), kMostBytes,
+        [&] { return ask_of_known(words, ask_validator); }, why);
   used_ += processor_seconds() - start;
   return wrong ? Validity{std::move(*wrong), ""} : unchecked(why);
 }
 
 std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string& error) {
   const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
-  spv_text text = nullptr;
-  spv_diagnostic diagnostic = nullptr;
   constexpr unsigned kOptions =
       SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
-  const spv_result_t result =
-      spvBinaryToText(context.get(), words.data(), words.size(), kOptions, &text, &diagnostic);
-  const std::unique_ptr<spv_diagnostic_t, Release> owner(diagnostic);
-  const std::unique_ptr<spv_text_t, Release> text_owner(text);
-  if (result != SPV_SUCCESS) {
-    error = describe(diagnostic);
-    return {};
-  }
-  return std::string(text->str, text->length);
+  std::string out;
+  error = ask_of_known(words, [&](std::span<const std::uint32_t> module) {
+    spv_text text = nullptr;
+    spv_diagnostic diagnostic = nullptr;
+    const spv_result_t result =
+        spvBinaryToText(context.get(), module.data(), module.size(), kOptions, &text, &diagnostic);
+    const std::unique_ptr<spv_diagnostic_t, Release> owner(diagnostic);
+    const std::unique_ptr<spv_text_t, Release> text_owner(text);
+    if (result != SPV_SUCCESS) return describe(diagnostic);
+    out.assign(text->str, text->length);
+    return std::string();
+  });
+  return out;
 }
 
 }  // namespace ptx2spv::tools

@@ -114,6 +114,8 @@ void Builder::capability(spv::Capability capability) {
     case spv::Capability::ShaderNonUniform:
     case spv::Capability::SampledImageArrayNonUniformIndexing:
       return extension("SPV_EXT_descriptor_indexing");
+    case spv::Capability::GroupNonUniformPartitionedNV:
+      return extension("SPV_NV_shader_subgroup_partitioned");
     case spv::Capability::StorageBuffer8BitAccess: return extension("SPV_KHR_8bit_storage");
     case spv::Capability::DenormPreserve:
     case spv::Capability::SignedZeroInfNanPreserve:

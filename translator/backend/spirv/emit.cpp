@@ -199,6 +199,9 @@ void Emitter::finish_entry() {
   }
   b_.entry_point(function_, name, interface_);
   if (o_.float_controls) float_controls();
+  if (!reconverges_) return;
+  b_.extension("SPV_KHR_maximal_reconvergence");
+  b_.execution_mode(function_, kMaximallyReconverges);
 }
 
 Id Emitter::input(Id variable) {
@@ -377,6 +380,7 @@ void Emitter::instruction(Value v) {
     case Op::memory_barrier: return synchronise(v, inst);
     case Op::subgroup_barrier:
     case Op::subgroup_shuffle:
+    case Op::subgroup_partition:
     case Op::subgroup_ballot: return subgroup(v, inst);
     case Op::warp_product: return product(v, inst);
     default: return is_within(inst.op, Op::add, Op::select) ? arith(v, inst) : unexpected(inst);

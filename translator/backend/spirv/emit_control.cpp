@@ -42,7 +42,14 @@ void Emitter::subgroup(Value v, const Inst& inst) {
                      operand(v, 1)));
   }
   b_.capability(spv::Capability::GroupNonUniformBallot);
-  const Id mask = op(spv::Op::OpGroupNonUniformBallot, b_.type_uvec(4), scope_id, operand(v, 0));
+  Id mask = 0;
+  if (inst.op == Op::subgroup_partition) {
+    reconverges_ = true;
+    b_.capability(spv::Capability::GroupNonUniformPartitionedNV);
+    mask = op(spv::Op::OpGroupNonUniformPartitionNV, b_.type_uvec(4), operand(v, 0));
+  } else {
+    mask = op(spv::Op::OpGroupNonUniformBallot, b_.type_uvec(4), scope_id, operand(v, 0));
+  }
   set(v, op(spv::Op::OpCompositeExtract, b_.type_uint(), mask, 0u));
 }
 

@@ -13,6 +13,9 @@
 
 namespace ptx2spv::spirv {
 
+/// Of SPV_KHR_maximal_reconvergence, for which Debian 12's headers are too old.
+inline constexpr auto kMaximallyReconverges = static_cast<spv::ExecutionMode>(6023);
+
 using namespace ir;
 
 /// How memory is looked at: an array of elements of one type.
@@ -207,7 +210,7 @@ class Emitter {
   void debug(unsigned instruction, T... operands) {
     put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);
   }
-  bool volatile_ = false, uses_local_ = false, writes_images_ = false;
+  bool volatile_ = false, uses_local_ = false, writes_images_ = false, reconverges_ = false;
   std::optional<EmitError> error_;
   std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines
 };

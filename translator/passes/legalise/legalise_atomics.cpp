@@ -141,6 +141,16 @@ class Legaliser {
     cas_loop(value, inst);
   }
 
+  /// Whether a word's bits are a subgroup's lanes.
+  bool tells_lanes_apart() const {
+    return profile_.features.subgroup_ops && profile_.exactness.native_warps &&
+           profile_.subgroup_size != 0 && profile_.subgroup_size <= 32;
+  }
+  /// Whether lanes that want the same can be found, and act as one.
+  bool keeps_lanes_together() const {
+    return profile_.features.subgroup_partition && profile_.features.maximal_reconvergence;
+  }
+
   MemAttr word(const MemAttr& mem, AtomicOp op = AtomicOp::add) const {
     MemAttr out = mem;
     out.bytes = 4;
@@ -154,6 +164,11 @@ class Legaliser {
   Value atomic32(Value address, Value data, const MemAttr& mem, AtomicOp op) {
     const Value v = b_.inst(Op::atomic, Type::i32, {address, data});
     b_.last(v).mem = word(mem, op);
+    return v;
+  }
+  Value swap(Value address, Value from, Value to, const MemAttr& mem) {
+    const Value v = b_.inst(Op::atomic_cas, Type::i32, {address, from, to});
+    b_.last(v).mem = word(mem);
     return v;
   }
   Value read32(Value address, const MemAttr& mem) { return b_.load(Type::i32, address, word(mem)); }
@@ -388,6 +403,164 @@ class Legaliser {
     }
   }
 
+  /// What a word holds after `times` (at most 32) of inc or dec with one bound.
+  Value advance(bool down, Value old, Value bound, Value times) {
+    // From above the bound the first one leads to the start of the cycle of bound + 1 values. dec
+    // goes through it backwards: how far it is below the bound goes up.
+    const Value above = b_.cmp(Op::ult, bound, old);
+    const Value from = b_.select(above, b_.i32(0), down ? b_.op2(Op::sub, bound, old) : old);
+    const Value steps = b_.select(above, b_.op2(Op::sub, times, b_.i32(1)), times);
+    const Value room = b_.op2(Op::sub, bound, from);
+    const Value past = b_.op2(Op::sub, b_.op2(Op::sub, steps, room), b_.i32(1));
+    const Value cycle = b_.op2(Op::add, b_.op2(Op::umin, bound, b_.i32(31)), b_.i32(1));
+    const Value to = b_.select(b_.cmp(Op::ule, steps, room), b_.op2(Op::add, from, steps),
+                               b_.op2(Op::urem, past, cycle));
+    return b_.select(b_.cmp(Op::eq, times, b_.i32(0)), old, down ? b_.op2(Op::sub, bound, to) : to);
+  }
+
+  Value from_lane(Value value, Value lane) {
+    return b_.inst(Op::subgroup_shuffle, Type::i32, {value, lane});
+  }
+  /// The lanes that have the same.
+  Value sharing(Value value) {
+    const auto words = [&](Value word) {
+      return b_.inst(Op::subgroup_partition, Type::i32, {word});
+    };
+    if (f_.insts[value].type != Type::i64) return words(value);
+    return b_.op2(Op::and_, words(b_.inst(Op::trunc, Type::i32, {value})),
+                  words(b_.inst(Op::high, Type::i32, {value})));
+  }
+
+  /// An attempt by each lane for itself, which is enough where they want words of their own, then
+  /// one for all that want the same word: hardware goes through the lanes of a compare-and-swap one
+  /// by one, and all but one are in vain. In shared memory that many attempts take less time than
+  /// to find out, unless few lanes get done in each.
+  template <typename Next>
+  void swap_in_groups(const Inst& inst, Value word_address, const MemAttr& mem, Next&& next,
+                      std::uint32_t v_old) {
+    const auto present = [&] {
+      return b_.inst(Op::popcount, Type::i32,
+                     {b_.inst(Op::subgroup_ballot, Type::i32, {b_.i1(true)})});
+    };
+    const BlockId after = b_.new_block();
+    const auto attempt = [&](BlockId failed) {
+      const Value old = b_.get(v_old);
+      const Value seen = swap(word_address, old, next(old), mem);
+      b_.set(v_old, seen);
+      b_.cond_br(b_.cmp(Op::eq, seen, old), after, failed);
+      b_.at(failed);
+    };
+    const bool shared = mem.space == Space::shared;
+    b_.set(v_old, read32(word_address, mem));
+    const Value all = shared ? present() : 0;
+    attempt(b_.new_block());
+    if (shared) {
+      constexpr std::uint32_t kCrowd = 8;  // that fail for one that does not
+      const Value left = present();
+      const Value done = b_.op2(Op::mul, b_.op2(Op::sub, all, left), b_.i32(kCrowd));
+      const BlockId alone = b_.new_block(), crowd = b_.new_block();
+      b_.cond_br(b_.cmp(Op::ult, done, left), crowd, alone);
+      b_.at(alone);
+      const BlockId again = b_.new_block();
+      b_.br(again);
+      b_.at(again);
+      attempt(again);
+      b_.at(crowd);
+    }
+    swap_as_one(inst, word_address, mem, next, v_old);
+    b_.br(after);
+    b_.at(after);
+  }
+
+  /// The lanes that want one word come one after the other by their numbers. Each works out what it
+  /// finds, and the last one swaps for all.
+  template <typename Next>
+  void swap_as_one(const Inst& inst, Value word_address, const MemAttr& mem, Next&& next,
+                   std::uint32_t v_old) {
+    const bool counts = inst.op == Op::atomic &&
+                        (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec);
+    const Value zero = b_.i32(0), one = b_.i32(1);
+    const Value bound = counts ? f_.operands[inst.first + 1] : 0;
+    Value group = sharing(word_address);
+    if (counts) group = b_.op2(Op::and_, group, sharing(bound));
+    const Value lane = b_.builtin(Builtin::subgroup_lane);
+    const Value bit = b_.op2(Op::shl, one, lane);
+    const Value below = b_.op2(Op::and_, group, b_.op2(Op::sub, bit, one));
+    const Value first = b_.cmp(Op::eq, below, zero);
+    const Value before = b_.inst(Op::find_msb, Type::i32, {b_.select(first, bit, below)});
+    const Value last = b_.inst(Op::find_msb, Type::i32, {group});
+    const std::uint32_t v_won = variable(Type::i32, "cas.won");
+    b_.set(v_won, zero);
+    // In shared memory an attempt takes less time than a wait.
+    const bool waits = mem.space != Space::shared && profile_.features.shader_clock;
+    const std::uint32_t v_span = waits ? first_wait() : 0;
+    const BlockId round = b_.new_block(), turn = b_.new_block(), meet = b_.new_block(),
+                  again = b_.new_block(), after = b_.new_block();
+    b_.br(round);
+    b_.at(round);
+    const Value now = from_lane(read32(word_address, mem), last);
+    if (counts) {
+      const Value rank = b_.inst(Op::popcount, Type::i32, {below});
+      b_.set(v_old, advance(inst.mem.atomic == AtomicOp::dec, now, bound, rank));
+    } else {
+      // Each time what one more lane finds is settled.
+      const std::uint32_t v_open = variable(Type::i32, "cas.open");
+      const BlockId ask = b_.new_block(), pass = b_.new_block(), settled = b_.new_block();
+      b_.set(v_old, now);
+      b_.set(v_open, b_.op2(Op::and_, group, b_.op2(Op::sub, group, one)));
+      b_.br(ask);
+      b_.at(ask);
+      const Value open = b_.get(v_open);
+      b_.cond_br(b_.cmp(Op::eq, open, zero), settled, pass);
+      b_.at(pass);
+      const Value theirs = from_lane(next(b_.get(v_old)), before);
+      b_.set(v_old, b_.select(first, now, theirs));
+      b_.set(v_open, b_.op2(Op::and_, open, b_.op2(Op::sub, open, one)));
+      b_.br(ask);
+      b_.at(settled);
+    }
+    const Value made = next(b_.get(v_old));
+    b_.cond_br(b_.cmp(Op::eq, lane, last), turn, meet);
+    b_.at(turn);
+    const Value seen = swap(word_address, now, made, mem);
+    b_.set(v_won, b_.inst(Op::zext, Type::i32, {b_.cmp(Op::eq, seen, now)}));
+    b_.br(meet);
+    b_.at(meet);
+    const Value won = from_lane(b_.get(v_won), last);
+    b_.cond_br(b_.cmp(Op::ne, won, zero), after, again);
+    b_.at(again);
+    if (waits) wait_at_random(v_span);
+    b_.br(round);
+    b_.at(after);
+  }
+
+  /// The variable for wait_at_random.
+  std::uint32_t first_wait() {
+    const std::uint32_t v_span = variable(Type::i32, "cas.span");
+    b_.set(v_span, b_.i32(512));
+    return v_span;
+  }
+  /// Fewer ticks of the clock than the variable says, and twice as many the next time: else warps
+  /// that want one word disturb each other more than they get done.
+  void wait_at_random(std::uint32_t v_span) {
+    constexpr std::uint32_t kMost = 1u << 19;
+    const auto clock = [&] {
+      const Value ticks =
+          b_.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ClockScope::subgroup));
+      return b_.inst(Op::extract, Type::i32, {ticks}, 0);
+    };
+    const Value span = b_.get(v_span), one = b_.i32(1);
+    const Value start = clock();
+    const Value drawn = b_.op2(Op::lshr, b_.op2(Op::mul, start, b_.i32(2654435769u)), b_.i32(12));
+    const Value ticks = b_.op2(Op::and_, drawn, b_.op2(Op::sub, span, one));
+    b_.set(v_span, b_.op2(Op::umin, b_.op2(Op::shl, span, one), b_.i32(kMost)));
+    const BlockId wait = b_.new_block(), done = b_.new_block();
+    b_.br(wait);
+    b_.at(wait);
+    b_.cond_br(b_.cmp(Op::ult, b_.op2(Op::sub, clock(), start), ticks), wait, done);
+    b_.at(done);
+  }
+
   /// A loop of attempts in which the lanes of a warp that want the same word take turns: hardware
   /// goes through the lanes of a compare-and-swap one by one, and all but one are in vain. Who is
   /// next follows from the lanes that are there; that it is somebody is all that the loop needs.
@@ -402,8 +575,7 @@ class Legaliser {
     b_.cond_br(b_.get(v_tries), turn, wait);
     b_.at(turn);
     const Value old = read32(word_address, mem);
-    const Value seen = b_.inst(Op::atomic_cas, Type::i32, {word_address, old, next(old)});
-    b_.last(seen).mem = word(mem);
+    const Value seen = swap(word_address, old, next(old), mem);
     b_.set(v_old, seen);
     b_.cond_br(b_.cmp(Op::eq, seen, old), after, wait);
     b_.at(wait);
@@ -423,8 +595,14 @@ class Legaliser {
   template <typename Next>
   void cas_word(Value value, Value word_address, const MemAttr& mem, Next&& next, Value shift) {
     const std::uint32_t v_old = variable(Type::i32, "cas.old");
-    if (profile_.features.subgroup_ops && profile_.exactness.native_warps) {
-      take_turns(word_address, mem, next, v_old);
+    // In shared memory an attempt takes less time than a sum of halves.
+    const Inst inst = f_.insts[value];
+    const bool slow = mem.space == Space::shared && half_format(inst.mem.atomic).width != 0;
+    if (tells_lanes_apart()) {
+      if (keeps_lanes_together() && !slow)
+        swap_in_groups(inst, word_address, mem, next, v_old);
+      else
+        take_turns(word_address, mem, next, v_old);
       return replace_by_old(value, v_old, shift);
     }
     const std::uint32_t v_done = variable(Type::i1, "cas.done");
@@ -436,8 +614,7 @@ class Legaliser {
     b_.cond_br(b_.get(v_done), after, attempt);
     b_.at(attempt);
     const Value old = b_.get(v_old);
-    const Value seen = b_.inst(Op::atomic_cas, Type::i32, {word_address, old, next(old)});
-    b_.last(seen).mem = word(mem);
+    const Value seen = swap(word_address, old, next(old), mem);
     b_.set(v_done, b_.cmp(Op::eq, seen, old));
     b_.set(v_old, seen);
     b_.br(header);
