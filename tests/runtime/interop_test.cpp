@@ -367,7 +367,17 @@ TEST_F(Interop, devices_copy_to_each_other_by_pages_of_the_process) {
     Buffer to = must(Buffer::create(other, 4 * words + 8));
     must(from.upload(4, std::as_bytes(std::span(sent))));
     must(to.fill(0, 4 * words + 8, 1, 4));
-    must(runtime::copy_by_pages(from, 4, out, in, to, 4, 4 * words));
+    const std::uint64_t bytes = 4 * words, piece = runtime::kPeerPiece;
+    must(runtime::copy_by_pages(
+        out, in, (bytes + piece - 1) / piece,
+        [&](Buffer& pages, std::uint64_t at, std::size_t number) {
+          const std::uint64_t first = number * piece;
+          return pages.copy_from(from, 4 + first, at, std::min(piece, bytes - first));
+        },
+        [&](Buffer& pages, std::uint64_t at, std::size_t number) {
+          const std::uint64_t first = number * piece;
+          return to.copy_from(pages, at, 4 + first, std::min(piece, bytes - first));
+        }));
     const auto got = read_buffer<std::uint32_t>(to, words + 2);
     EXPECT_EQ(got.front(), 1u);
     EXPECT_EQ(got.back(), 1u);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/array/copy.hpp"
 #include "src/cuda/core/backlog.hpp"
 
 namespace ptx2spv::cuda {
@@ -295,17 +296,76 @@ CUresult copy_on_host(const Side& from, const Side& to, const Extent& extent) {
   return eSuccess;
 }
 
-bool same_device(const Side& a, const Side& b) {
-  const auto device = [](const Side& s) {
-    return s.kind == kMemoryArray ? s.array->context->device : s.memory->context->device;
-  };
-  return device(a) == device(b);
+DeviceObject& device_of(const Side& side) {
+  return side.kind == kMemoryArray ? *side.array->context->device : *side.memory->context->device;
 }
+bool same_device(const Side& a, const Side& b) { return &device_of(a) == &device_of(b); }
 
 bool ranges_overlap(const Side& from, const Side& to, const Extent& extent) {
   if (from.memory != to.memory) return false;
   return from.offset < to.offset + span_of(extent, to.pitch, to.slice) &&
          to.offset < from.offset + span_of(extent, from.pitch, from.slice);
+}
+
+/// A part of an extent, and where it is in that.
+struct Piece {
+  std::size_t x = 0, y = 0, z = 0;
+  Extent extent;
+};
+/// Whole slices, rows or parts of a row, as many as go between devices at once.
+std::vector<Piece> pieces_of(const Extent& extent) {
+  const std::size_t width = std::min<std::size_t>(extent.width, runtime::kPeerPiece);
+  const std::size_t height = std::min(extent.height, runtime::kPeerPiece / width);
+  const std::size_t slices = std::max<std::size_t>(runtime::kPeerPiece / (width * height), 1);
+  const std::size_t depth = height == extent.height ? std::min(extent.depth, slices) : 1;
+  std::vector<Piece> pieces;
+  for (std::size_t z = 0; z < extent.depth; z += depth)
+    for (std::size_t y = 0; y < extent.height; y += height)
+      for (std::size_t x = 0; x < extent.width; x += width)
+        pieces.push_back({x,
+                          y,
+                          z,
+                          {std::min(width, extent.width - x), std::min(height, extent.height - y),
+                           std::min(depth, extent.depth - z)}});
+  return pieces;
+}
+
+Side side_of(Side side, const Piece& piece) {
+  side.offset += piece.z * side.slice + piece.y * side.pitch + piece.x;
+  side.x += piece.x;
+  side.y += piece.y;
+  side.z += piece.z;
+  return side;
+}
+
+/// By commands alone, which reach all but an array of the host's memory.
+bool goes_by_pages(const Side& side, const Extent& extent) {
+  return side.kind == kMemoryDevice ||
+         (!splits_texels(side, extent) && runtime::reached_by_commands(*side.array->array.state()));
+}
+
+/// A piece of `from` to where it lies without gaps at an offset of `pages`.
+Status fill_pages(const Side& from, const Piece& piece, Buffer& pages, std::uint64_t at) {
+  const auto& [width, height, depth] = piece.extent;
+  const Side part = side_of(from, piece);
+  if (part.kind == kMemoryArray)
+    return part.array->array.copy_to(pages, at, box_of(part, piece.extent, width, width * height));
+  Side dense;
+  dense.offset = at;
+  dense.pitch = width;
+  dense.slice = width * height;
+  return pages.copy_from(*part.memory->buffer, part.offset,
+                         region_of(dense, piece.extent, part.pitch, part.slice));
+}
+
+Status empty_pages(const Side& to, const Piece& piece, const Buffer& pages, std::uint64_t at) {
+  const auto& [width, height, depth] = piece.extent;
+  const Side part = side_of(to, piece);
+  if (part.kind == kMemoryArray)
+    return part.array->array.copy_from(pages, at,
+                                       box_of(part, piece.extent, width, width * height));
+  return part.memory->buffer->copy_from(pages, at,
+                                        region_of(part, piece.extent, width, width * height));
 }
 
 /// Between two devices. Memory that the host reaches is copied as the host's, once its device has
@@ -329,9 +389,19 @@ CUresult copy_to_peer(const Side& from, const Side& to, const Extent& extent, bo
            (extent.depth == 1 || side.slice == extent.width * extent.height);
   };
   std::optional<Status> status;
-  if (dense(from) && dense(to))
-    status = copy_to_peer(*from.memory, from.offset, *to.memory, to.offset,
-                          extent.width * extent.height * extent.depth);
+  if (goes_by_pages(from, extent) && goes_by_pages(to, extent)) {
+    const bool one_row = dense(from) && dense(to);
+    const std::vector<Piece> pieces =
+        pieces_of(one_row ? Extent{extent.width * extent.height * extent.depth} : extent);
+    status = copy_to_peer(
+        device_of(from), device_of(to), pieces.size(),
+        [&](Buffer& pages, std::uint64_t at, std::size_t piece) {
+          return fill_pages(from, pieces[piece], pages, at);
+        },
+        [&](Buffer& pages, std::uint64_t at, std::size_t piece) {
+          return empty_pages(to, pieces[piece], pages, at);
+        });
+  }
   copied = status.has_value();
   return status ? done(*status) : eSuccess;
 }

@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "src/array/peer_copy.hpp"
 #include "src/cuda/core/objects.hpp"
 
 namespace ptx2spv::cuda {
@@ -38,11 +39,10 @@ CUresult can_access_peer(int ordinal, int peer, int& can);
 CUresult peer_attribute(int attribute, int ordinal, int peer, int& value);
 CUresult enable_peer(ContextObject& context, int ordinal, unsigned flags);
 CUresult disable_peer(ContextObject& context, int ordinal);
-/// Copies between memory of two GPUs, complete when it returns. Nothing: not by memory that both
-/// reach, or not now.
-std::optional<Status> copy_to_peer(const Allocation& from, std::uint64_t from_offset,
-                                   const Allocation& to, std::uint64_t to_offset,
-                                   std::uint64_t bytes);
+/// Copies from one device to another, complete when it returns: `fill` by what the first reaches,
+/// `empty` by what the second does. Nothing: not by memory that both reach, or not now.
+std::optional<Status> copy_to_peer(DeviceObject& from, DeviceObject& to, std::size_t pieces,
+                                   const runtime::PeerStep& fill, const runtime::PeerStep& empty);
 int compute_capability();     ///< 75
 bool capability_is_chosen();  ///< by the user, and not what is reported anyway
 /// What devices say they are (src/cuda/parts.def); null: what they are.

@@ -1,7 +1,6 @@
 // What devices have of each other: whether kernels reach another's memory, and copies between two.
 #include <algorithm>
 
-#include "src/array/peer_copy.hpp"
 #include "src/array/shared_memory.hpp"
 #include "src/cuda/core/core.hpp"
 #include "src/device/device.hpp"
@@ -69,18 +68,16 @@ Buffer* pages_of(DeviceObject& object) {
 
 }  // namespace
 
-std::optional<Status> copy_to_peer(const Allocation& from, std::uint64_t from_offset,
-                                   const Allocation& to, std::uint64_t to_offset,
-                                   std::uint64_t bytes) {
+std::optional<Status> copy_to_peer(DeviceObject& from, DeviceObject& to, std::size_t pieces,
+                                   const runtime::PeerStep& fill, const runtime::PeerStep& empty) {
   // A copy may wait for a kernel that waits for what another copy brings.
   static std::mutex mutex;
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return std::nullopt;
-  Buffer* const out = pages_of(*from.context->device);
-  const Buffer* const in = pages_of(*to.context->device);
+  Buffer* const out = pages_of(from);
+  Buffer* const in = pages_of(to);
   if (!out || !in) return std::nullopt;
-  Buffer target = *to.buffer;
-  return runtime::copy_by_pages(*from.buffer, from_offset, *out, *in, target, to_offset, bytes);
+  return runtime::copy_by_pages(*out, *in, pieces, fill, empty);
 }
 
 }  // namespace ptx2spv::cuda

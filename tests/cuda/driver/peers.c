@@ -1,7 +1,7 @@
 /* What two devices have of each other. Argument: 1 where kernels reach the other's memory. */
 #include "driver.h"
 
-enum { kPrimary = 2, kWords = 3 << 18, kBytes = 4 * kWords, kSide = 5 };
+enum { kPrimary = 2, kWords = 3 << 20, kBytes = 4 * kWords, kSide = 5, kWide = 1200, kHigh = 870 };
 
 /* Doubles a word of the other device's. */
 static const char kKernel[] =
@@ -164,6 +164,64 @@ static void check_boxes(int i) {
   for (int k = 0; k < 2; ++k) OK(cuArrayDestroy(arrays[k]));
 }
 
+/* More than goes at once: three slices between arrays, then a part of the rows of memory. */
+static void check_large(int i) {
+  const ArrayDesc volume = {kWide, kHigh, 3, 0x20, 1, 2};
+  CUarray arrays[2];
+  PeerCopy3D copy = {0}, rows = {0};
+  for (int k = 0; k < 2; ++k) {
+    OK(cuCtxSetCurrent(contexts[k]));
+    OK(cuArray3DCreate_v2(&arrays[k], &volume));
+  }
+  copy.src_type = 1;
+  copy.src_host = words;
+  copy.src_pitch = copy.width = 4 * kWide;
+  copy.src_height = copy.height = kHigh;
+  copy.depth = 3;
+  copy.dst_type = 3;
+  copy.dst_array = arrays[!i];
+  OK(cuMemcpy3DPeer(&copy));
+  copy.src_type = 3;
+  copy.src_array = arrays[!i];
+  copy.src_context = contexts[!i];
+  copy.dst_array = arrays[i];
+  copy.dst_context = contexts[i];
+  OK(cuMemcpy3DPeer(&copy));
+  memset(got, 0, kBytes);
+  copy.src_array = arrays[i];
+  copy.dst_type = 1;
+  copy.dst_host = got;
+  copy.dst_pitch = 4 * kWide;
+  copy.dst_height = kHigh;
+  OK(cuMemcpy3DPeer(&copy));
+  TRUE(memcmp(got, words, 4 * kWide * kHigh * 3) == 0);
+  for (int k = 0; k < 2; ++k) OK(cuArrayDestroy(arrays[k]));
+  OK(cuCtxSetCurrent(contexts[!i]));
+  OK(cuMemcpyHtoD_v2(memory[!i], words, kBytes));
+  OK(cuCtxSetCurrent(contexts[i]));
+  memset(got, 0, kBytes);
+  OK(cuMemcpyHtoD_v2(memory[i], got, kBytes));
+  rows.src_type = rows.dst_type = 2;
+  rows.src_device = memory[!i];
+  rows.src_context = contexts[!i];
+  rows.dst_device = memory[i];
+  rows.dst_context = contexts[i];
+  rows.src_pitch = 4 * kWide;
+  rows.dst_pitch = 4 * (kWide - 50);
+  rows.width = 4 * (kWide - 80);
+  rows.height = kHigh * 3;
+  rows.depth = 1;
+  rows.src_x = 28;
+  rows.dst_x = 8;
+  OK(cuMemcpy3DPeer(&rows));
+  OK(cuMemcpyDtoH_v2(got, memory[i], kBytes));
+  for (int y = 0; y < kHigh * 3; ++y) {
+    const unsigned* row = got + y * (kWide - 50);
+    TRUE(row[1] == 0 && row[kWide - 78] == 0);
+    TRUE(memcmp(row + 2, words + y * kWide + 7, 4 * (kWide - 80)) == 0);
+  }
+}
+
 int main(int argc, char** argv) {
   if (argc != 2) return 1;
   const int can = atoi(argv[1]);
@@ -180,6 +238,7 @@ int main(int argc, char** argv) {
     check_copy(i, 0);
     check_copy(i, 1);
     check_boxes(i);
+    check_large(i);
   }
   printf(failures ? "%d failures\n" : "good\n", failures);
   return failures != 0;
