@@ -70,6 +70,7 @@ TranslateOptions any_options(Random& random, std::size_t& inline_budget) {
   options.assume_live_handles = random.one_in(3);
   options.assume_small_grid = random.one_in(2);
   options.shared_in_memory = random.one_in(4);
+  options.local_in_memory = random.one_in(4);
   constexpr std::uint32_t kThreads[] = {1, 32, 33, 64, 256, 1000, 1024};
   options.max_block_threads = any_of(random, kThreads);
   options.workgroup_threads = random.one_in(2) ? 0 : any_of(random, kThreads);

@@ -189,6 +189,7 @@ void write_entry(JsonWriter& json, const EntryInfo& entry) {
   });
   json.key("shared_bytes").value(entry.shared_bytes);
   json.key("local_bytes").value(entry.local_bytes);
+  json.key("local_slab_bytes").value(entry.local_slab_bytes);
   json.key("dynamic_shared").value(entry.dynamic_shared);
   json.key("barriers").value(entry.sync.barriers);
   json.key("divergent_barriers").value(entry.sync.divergent_barriers);

@@ -31,9 +31,6 @@ Profile interpreter_profile() {
   return profile;
 }
 
-/// Bytes of local memory that a thread has on NVIDIA's hardware.
-constexpr std::uint32_t kMostLocal = 512 * 1024;
-
 /// Slots and textures where the interpreter finds them.
 std::string refusal(const TranslateOptions& options) {
   for (const SlotSpec& slot : options.slots)
@@ -70,7 +67,7 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
   options.profile = interpreter_profile();
   options.threads = ThreadModel::direct;
   options.workgroup_threads = 0;
-  options.shared_in_memory = false;
+  options.shared_in_memory = options.local_in_memory = false;
   options.push_words = 0;
   std::ranges::fill(options.together, 0u);
   auto impl = std::make_shared<Impl>();
@@ -79,11 +76,10 @@ std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module
                       growth))
     return std::nullopt;
   impl->entry.sync.warp_subgroups = false;
-  if (impl->program->local_bytes > kMostLocal) {
-    messages.push_back(lower::message_at(
-        source.program.module(0), Severity::error, {},
-        fmt::format("kernel '{}' needs {} bytes of local memory for a thread; CUDA gives {}",
-                    impl->entry.name, impl->program->local_bytes, kMostLocal)));
+  if (impl->program->local_bytes > limits::kLocal) {
+    messages.push_back(
+        lower::message_at(source.program.module(0), Severity::error, {},
+                          too_much_local(impl->entry.name, impl->program->local_bytes)));
     return std::nullopt;
   }
   if (options.debug_info) {

@@ -276,6 +276,13 @@ constexpr Pass kPasses[] = {
      [](const PassContext& c) { return !c.profile.exactness.canonical_nan32 && c.optimize; },
      [](PassContext& c) { passes::elide_nan_selects(c.function); },
      "which NaN it is matters only where something looks at the bits"},
+    {Phase::legalise, "move-local-memory", Form::ssa, kRequired,
+     [](const PassContext& c) { return c.options.local_in_memory; },
+     [](PassContext& c) {
+       c.info.local_slab_bytes = passes::move_local_memory(c.function, c.profile.features);
+     },
+     "local memory that exceeds the driver's moves into a buffer; before 64-bit addresses become "
+     "pairs"},
     {Phase::legalise, "legalise-int64", Form::ssa, kRequired, always,
      [](PassContext& c) { passes::legalise_int64(c.function, c.module, c.profile); },
      "pairs of words where the device has no 64-bit integers"},

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "ptx2spv/debug_setting.hpp"
+#include "ptx2spv/limits.hpp"
 #include "translator/function_facts.hpp"
 #include "translator/pass_table.hpp"
 #include "translator/passes/analysis/uniformity.hpp"
@@ -198,6 +201,11 @@ ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_w
   return asked;
 }
 
+std::string too_much_local(std::string_view kernel, std::uint32_t bytes) {
+  return fmt::format("kernel '{}' needs {} bytes of local memory for a thread; CUDA gives {}",
+                     kernel, bytes, limits::kLocal);
+}
+
 namespace {
 
 /// EntryInfo::local_accesses.
@@ -246,6 +254,8 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
   };
   if (const std::string wrong = refuses_grid(options); !wrong.empty())
     return error("kernel '" + info.name + "': " + wrong);
+  if (options.local_in_memory && info.local_bytes > limits::kLocal)
+    return error(too_much_local(info.name, info.local_bytes));
   c.model = thread_model(info, options.threads, serves_as_warps(front, options));
   if (runs_grid(c)) c.model = ThreadModel::regions;
   if (c.steps) c.model = ThreadModel::direct;
@@ -281,16 +291,14 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
   if (options.checks == no_checks) passes::forget_origins(c.function);
   run_phase(c, Phase::memory);
   run_phase(c, Phase::threads);
-  if (c.model == ThreadModel::regions) {
-    info.shared_bytes = c.function.shared_bytes;
-    info.local_bytes = c.function.local_bytes;
-  }
+  if (c.model == ThreadModel::regions) info.shared_bytes = c.function.shared_bytes;
   for (const Phase phase : {Phase::structure, Phase::values, Phase::legalise, Phase::workarounds})
     run_phase(c, phase);
   if (c.outgrown)
     return error("kernel '" + info.name + "': " + growth.refusal(),
                  program.function(front.function).span);
   if (!c.problem.empty()) return error("kernel '" + info.name + "': " + c.problem);
+  info.local_bytes = c.function.local_bytes;
   info.guards_loops = c.guard.on;
   info.local_accesses = local_accesses(c.function);
   run_phase(c, Phase::emission);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ struct FrontEntry {
 /// `inline_budget`: of PtxModule::parse.
 FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
                          std::size_t inline_budget);
+
+/// What is said of a kernel whose thread takes more local memory than limits::kLocal.
+std::string too_much_local(std::string_view kernel, std::uint32_t bytes);
 
 enum class Phase : std::uint8_t {
   front,        ///< once an entry, whatever the device

@@ -68,6 +68,7 @@ Status read_options(const ptx2spv_translate_options* from, TranslateOptions& opt
   options.wide_surfaces = !from->assume_small_surfaces;
   options.assume_small_grid = from->assume_small_grid;
   options.shared_in_memory = from->shared_in_memory;
+  options.local_in_memory = from->local_in_memory;
   if (from->max_block_threads > 1024) return bad_argument("no block has more than 1024 threads");
   if (from->max_block_threads) options.max_block_threads = from->max_block_threads;
   options.workgroup_threads = from->workgroup_threads;

@@ -11,6 +11,8 @@ namespace ptx2spv::runtime {
 namespace {
 
 constexpr std::uint64_t kSlabBytes = 64ull << 20;
+/// Of local memory: what all invocations of a dispatch have, whether or not they run at a time.
+constexpr std::uint64_t kMostLocalSlab = 2ull << 30;
 constexpr std::uint64_t kMostDispatches = 1u << 20;
 
 /// Blocks of a grid, from `first` on.
@@ -60,12 +62,14 @@ void cut_grid(const DeviceState& device, const Box& box, std::uint64_t most_grou
 }
 
 /// The flat model: threads are numbered through, and a dispatch takes as many whole blocks as it
-/// can.
+/// can, one at least. `most_groups`: of one dispatch of several blocks.
 void cut_blocks(const DeviceState& device, std::uint64_t from, std::uint64_t blocks,
-                std::uint32_t threads_each, std::uint32_t workgroup,
+                std::uint32_t threads_each, std::uint32_t workgroup, std::uint64_t most_groups,
                 std::vector<Dispatch>& dispatches) {
-  std::uint64_t groups = device.traits.properties.limits.maxComputeWorkGroupCount[0];
-  std::uint64_t most = std::min<std::uint64_t>(groups * workgroup, 0xffffffffu) / threads_each;
+  const std::uint64_t groups = std::min<std::uint64_t>(
+      device.traits.properties.limits.maxComputeWorkGroupCount[0], most_groups);
+  const std::uint64_t most = std::max<std::uint64_t>(
+      std::min<std::uint64_t>(groups * workgroup, 0xffffffffu) / threads_each, 1);
   for (std::uint64_t first = from; first < blocks; first += most) {
     std::uint64_t threads = std::min(most, blocks - first) * threads_each;
     Dispatch dispatch;
@@ -74,6 +78,26 @@ void cut_blocks(const DeviceState& device, std::uint64_t from, std::uint64_t blo
     dispatch.base = {static_cast<std::uint32_t>(first), 0, 0};
     dispatches.push_back(dispatch);
   }
+}
+
+/// Bytes of the slab that the local memory of a workgroup takes, whose warps are whole.
+std::uint64_t local_slab_of_group(const LaunchPlan& plan) {
+  const std::uint32_t* size = plan.vulkan.shape.size;
+  const std::uint64_t lanes = (std::uint64_t{size[0]} * size[1] * size[2] + 31) / 32 * 32;
+  return lanes * plan.variant->info.local_slab_bytes;
+}
+
+std::uint64_t most_local_slab(const DeviceState& device) {
+  if (!device.profile.features.device_addresses) return kSlabBytes;
+  return std::clamp(device.info.memory_bytes / 16, kSlabBytes, kMostLocalSlab);
+}
+
+/// What the largest dispatch has of what each workgroup takes.
+std::uint64_t of_largest(const std::vector<Dispatch>& dispatches, std::uint64_t of_group) {
+  std::uint64_t most = 0;
+  for (const Dispatch& each : dispatches)
+    most = std::max(most, std::uint64_t{each.groups[0]} * each.groups[1] * each.groups[2]);
+  return most * of_group;
 }
 
 }  // namespace
@@ -85,35 +109,41 @@ Status cut_launch(LaunchPlan& plan) {
   const std::uint64_t blocks = volume(config.grid), shared = plan.facts->shared;
   const std::uint64_t first = plan.first_block.value_or(0);
   VulkanPlan& out = plan.vulkan;
+  const std::uint64_t local = local_slab_of_group(plan);
+  std::uint64_t most = UINT64_MAX;
+  if (local && !config.cooperative)
+    most = std::max<std::uint64_t>(most_local_slab(device) / local, 1);
   if (key.threads == ThreadModel::flat) {
     if (blocks >> 32)
       return make_error(ErrorCode::unsupported,
                         "{} blocks that are larger than {} takes are too many", blocks,
                         device.info.name);
     cut_blocks(device, first, blocks, static_cast<std::uint32_t>(volume(config.block)),
-               key.workgroup_threads, out.dispatches);
+               key.workgroup_threads, most, out.dispatches);
+    out.slab_bytes = out.local_slab_bytes = of_largest(out.dispatches, local);
     return {};
   }
   const std::uint64_t block_bytes = (shared + 15) / 16 * 16;
   if (key.together[0]) {
     out.dispatches.push_back({.groups = {1, 1, 1}});
-    out.slab_bytes = blocks * block_bytes + plan.variant->info.sync.control_bytes;
+    out.local_slab_bytes = local;
+    out.slab_bytes = local + blocks * block_bytes + plan.variant->info.sync.control_bytes;
     return {};
   }
-  std::uint64_t most = UINT64_MAX;
   if (key.shared_in_memory && !config.cooperative)
-    most = std::max<std::uint64_t>(kSlabBytes / shared, 1);
+    most = std::min(most, std::max<std::uint64_t>(kSlabBytes / shared, 1));
   if (const std::uint64_t shadows = most_groups(plan.sanitized.get()))
     most = std::min(most, shadows);
   if (most < UINT64_MAX && blocks / most > kMostDispatches)
-    return make_error(ErrorCode::unsupported,
-                      "{} blocks with {} bytes of shared memory each are too many for {}", blocks,
-                      shared, device.info.name);
+    return make_error(
+        ErrorCode::unsupported,
+        "{} blocks with {} bytes of shared memory and {} of local memory each are too "
+        "many for {}",
+        blocks, shared, local, device.info.name);
   for (const Box& box : rest_of(config.grid, first)) cut_grid(device, box, most, out.dispatches);
-  if (key.shared_in_memory)
-    for (const Dispatch& each : out.dispatches)
-      out.slab_bytes = std::max(out.slab_bytes, std::uint64_t{each.groups[0]} * each.groups[1] *
-                                                    each.groups[2] * block_bytes);
+  out.local_slab_bytes = of_largest(out.dispatches, local);
+  out.slab_bytes =
+      out.local_slab_bytes + of_largest(out.dispatches, key.shared_in_memory ? block_bytes : 0);
   if (config.cooperative && out.dispatches.size() > 1)
     return make_error(ErrorCode::unsupported,
                       "{} blocks that are launched cooperatively are more than {} "

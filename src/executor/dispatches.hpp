@@ -5,8 +5,8 @@
 
 namespace ptx2spv::runtime {
 
-/// Cuts a translated launch into dispatches, from its first block on, and finds how much shared
-/// memory these keep in a buffer.
+/// Cuts a translated launch into dispatches, from its first block on, and finds how much shared and
+/// local memory these keep in a buffer.
 Status cut_launch(LaunchPlan& plan);
 
 }  // namespace ptx2spv::runtime

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <thread>
 
+#include "src/device/local_memory.hpp"
 #include "src/executor/dispatches.hpp"
 #include "src/executor/executor.hpp"
 #include "src/launch/backing.hpp"
@@ -126,8 +127,9 @@ void specialise(const LaunchFacts& facts, Specialization& key) {
     key.together[2] = config.grid.z;
   }
   key.shared_in_memory = key.together[0] || facts.shared > profile.max_shared_bytes;
-  key.assume_small_grid =
-      key.assume_small_grid && key.threads != ThreadModel::flat && !key.shared_in_memory;
+  key.local_in_memory = exceeds_local(facts.device().traits, info.local_bytes);
+  key.assume_small_grid = key.assume_small_grid && key.threads != ThreadModel::flat &&
+                          !key.shared_in_memory && !key.local_in_memory;
   if (key.threads == ThreadModel::flat)
     key.workgroup_threads = std::min(profile.max_workgroup_invocations, 128u);
   // What is asked for as direct becomes regions where warp operations need it.
@@ -144,18 +146,22 @@ Result<std::shared_ptr<const Variant>> choose_variant(Specialization& key, Launc
   const DeviceState& device = plan.device();
   const LaunchConfig& config = plan.facts->config;
   KernelState& kernel = plan.kernel();
-  auto variant = kernel.variant(key, plan.prepare_ms);
-  if (!variant) return variant.error();
+  Result<std::shared_ptr<const Variant>> variant = std::shared_ptr<const Variant>();
   // Threads of one invocation may need shared memory to meet, beside the kernel's own.
   const auto own_shared = [&] {
     const std::uint64_t dynamic = key.shared_in_memory ? 0 : config.dynamic_shared;
     return (*variant)->info.shared_bytes + dynamic;
   };
-  if (!key.shared_in_memory && own_shared() > device.profile.max_shared_bytes) {
-    key.shared_in_memory = true;
-    key.assume_small_grid = false;
+  for (bool again = true; again;) {
     variant = kernel.variant(key, plan.prepare_ms);
     if (!variant) return variant.error();
+    again = false;
+    if (!key.shared_in_memory && own_shared() > device.profile.max_shared_bytes)
+      again = key.shared_in_memory = true;
+    // The same holds for local memory.
+    if (!key.local_in_memory && exceeds_local(device.traits, (*variant)->info.local_bytes))
+      again = key.local_in_memory = true;
+    if (again) key.assume_small_grid = false;
   }
   if (key.shared_in_memory && (*variant)->info.threads == ThreadModel::regions &&
       own_shared() > device.profile.max_shared_bytes)

@@ -51,8 +51,9 @@ struct VulkanPlan {
   std::vector<SlotBinding> slots;
   std::vector<TextureBinding> textures;
   std::vector<TableBinding> table;
-  std::uint32_t table_textures = 0;  ///< that these hold
-  std::uint64_t slab_bytes = 0;      ///< shared memory kept in a buffer, for one dispatch
+  std::uint32_t table_textures = 0;    ///< that these hold
+  std::uint64_t slab_bytes = 0;        ///< memory kept in a buffer for one dispatch: local memory,
+  std::uint64_t local_slab_bytes = 0;  ///< of so many bytes, then shared memory
 };
 
 /// What only the host executor adds.

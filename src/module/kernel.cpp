@@ -235,22 +235,8 @@ Status check_buffers(const DeviceState& device, const Variant& variant) {
                     variant.info.name, buffers, device.info.name, device.traits.storage_buffers);
 }
 
-/// Whether the driver takes the local memory of an invocation.
-Status check_local_memory(const DeviceState& device, const Variant& variant) {
-  const std::uint32_t most = most_local_bytes(device.traits);
-  if (most == 0 || variant.info.local_bytes <= most) return {};
-  const std::uint32_t threads = variant.info.threads_per_invocation;
-  return make_error(ErrorCode::unsupported,
-                    "kernel '{}' needs {} bytes of local memory for {} of a block; the "
-                    "driver of {} takes at most {}",
-                    variant.info.name, variant.info.local_bytes,
-                    threads > 1 ? fmt::format("{} threads", threads) : "a thread", device.info.name,
-                    most);
-}
-
 Status build(DeviceState& device, Variant& variant, const std::vector<std::uint32_t>& spirv) {
   if (Status status = check_buffers(device, variant); !status) return status;
-  if (Status status = check_local_memory(device, variant); !status) return status;
   VkShaderModuleCreateInfo shader{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   shader.codeSize = variant.code_bytes = spirv.size() * 4;
   shader.pCode = spirv.data();

@@ -46,7 +46,7 @@ void put_addresses(const LaunchPlan& plan, const LaunchPlace& place,
                    std::span<std::uint32_t> push) {
   put_address(push, abi::params_address, place.slice.address);
   put_address(push, abi::printf_buffer, place.printf_address);
-  put_address(push, abi::shared_slab, place.slab_address);
+  put_address(push, abi::shared_slab, place.slab_address + plan.vulkan.local_slab_bytes);
   if (plan.variant->info.uses_heap) put_address(push, abi::heap, place.heap_address);
 }
 

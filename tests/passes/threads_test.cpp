@@ -135,6 +135,95 @@ b0:
   EXPECT_EQ(word(memory, Space::global, 64 + 2 * 32 + 8), 2u);
 }
 
+// A word, a byte, a half, a pair of words and four of them, all at places that the thread's number
+// gives, and what is read there again.
+constexpr const char* kOwn = R"(func @k local=100 shared=0 {
+b0:
+  %1 = builtin i32 local_index
+  %2 = constant i32 0x10
+  %3 = constant i32 0x1
+  %4 = and_ i32 %1 %3
+  %5 = mul i32 %4 %2
+  %6 = constant i32 0x20
+  %7 = add i32 %5 %6
+  %8 = add i32 %7 %2
+  %9 = add i32 %8 %4
+  %10 = constant i32 0x2
+  %11 = add i32 %7 %10
+  %12 = constant i32 0x11223344
+  %13 = add i32 %12 %1
+  %14 = pack i64 %13 %1
+  %15 = compose v4 %1 %13 %4 %12
+  store mem=local,16 %7 %15
+  store mem=local,8 %8 %14
+  store mem=local,1 %9 %1
+  store mem=local,2 %11 %13
+  %20 = load v4 mem=local,16 %7
+  %21 = load i64 mem=local,8 %8
+  %22 = load i32 mem=local,1 %9
+  %23 = load i32 mem=local,2 %11
+  %24 = constant i32 0x5c
+  store mem=local,4 %24 %13
+  %25 = load i32 mem=local,4 %24
+  %30 = extract i32 %20
+  %31 = extract i32 imm=1 %20
+  %32 = extract i32 imm=2 %20
+  %33 = extract i32 imm=3 %20
+  %34 = trunc i32 %21
+  %35 = high i32 %21
+  %40 = constant i32 0x40
+  %41 = mul i32 %1 %40
+  %42 = zext i64 %41
+  %43 = constant i64 0x100000000
+  %44 = add i64 %43 %42
+  %45 = compose v4 %30 %31 %32 %33
+  store mem=global,16 %44 %45
+  %46 = compose v4 %34 %35 %22 %23
+  %47 = constant i64 0x10
+  %48 = add i64 %44 %47
+  store mem=global,16 %48 %46
+  %49 = add i64 %48 %47
+  store mem=global,4 %49 %25
+  exit
+}
+)";
+
+TEST(MoveLocalMemory, each_invocation_has_its_words_among_those_of_its_warp) {
+  constexpr std::uint32_t kThreads = 40, kResults = 0x40 * kThreads;
+  // The third workgroup of three, of two warps each, before the slab.
+  constexpr std::uint32_t kBytes = 112, kWorkgroup = 64 * kBytes, kSlab = kResults + 3 * kWorkgroup;
+  std::vector<std::uint8_t> results[3];
+  for (const int narrow : {-1, 0, 1}) {
+    Parsed p(kOwn);
+    if (narrow >= 0) {
+      Features features;
+      features.storage8 = features.storage16 = narrow;
+      EXPECT_EQ(passes::move_local_memory(p.f, features), kBytes);
+      p.expect_valid();
+      for (const Op op : {Op::load, Op::store}) EXPECT_EQ(p.count(op, Space::local), 0u);
+      EXPECT_EQ(p.f.local_bytes, 0u);
+    }
+    Memory memory;
+    memory.of(Space::global).resize(kSlab);
+    push(memory, abi::shared_slab, kSlab);
+    put(memory, Space::push, 4u * abi::shared_slab + 4, 1);
+    RunOptions options;
+    options.threads[0] = 5, options.threads[1] = 8;
+    options.workgroup[1] = 2;
+    options.workgroups[1] = 3;
+    EXPECT_EQ(p.run(memory, options).error, "");
+    if (narrow >= 0)
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        const std::uint32_t at = kResults + t / 32 * 32 * kBytes + 0x5c / 4 * 128 + t % 32 * 4;
+        EXPECT_EQ(word(memory, Space::global, at), 0x11223344 + t) << t;
+      }
+    const auto& all = memory.of(Space::global);
+    results[narrow + 1].assign(all.begin(), all.begin() + kResults);
+  }
+  EXPECT_EQ(results[0], results[1]);
+  EXPECT_EQ(results[0], results[2]);
+}
+
 TEST(RelaxBarrierScope, only_barriers_behind_writes_outside_the_workgroup_order_all_memory) {
   Parsed p(R"(
 b0:

@@ -141,6 +141,7 @@ typedef struct ptx2spv_translate_options {
   void (*dump)(void* user, const char* pass, const char* text);
   void (*timing)(void* user, const char* pass, double milliseconds);
   void* user;
+  int32_t local_in_memory; /* 1: local memory lies in front of the slab */
 } ptx2spv_translate_options;
 
 typedef struct ptx2spv_parse_options {

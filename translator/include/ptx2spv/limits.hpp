@@ -11,6 +11,7 @@ inline constexpr std::uint32_t kBlock[3] = {1024, 1024, 64};           ///< thre
 inline constexpr std::uint32_t kThreads = 1024;                        ///< of a block
 /// Bytes of a block's shared memory, static and dynamic, and what a kernel gets unasked.
 inline constexpr std::uint32_t kShared = 227 * 1024, kSharedUnasked = 48 * 1024;
+inline constexpr std::uint32_t kLocal = 512 * 1024;              ///< bytes of a thread
 inline constexpr std::uint32_t kSharedOfProcessor = 228 * 1024;  ///< all blocks of a multiprocessor
 
 }  // namespace ptx2spv::limits

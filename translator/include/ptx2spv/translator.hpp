@@ -109,6 +109,7 @@ struct Specialization {
   std::uint32_t block[3] = {0, 0, 0};  ///< direct, regions: the size of every block to be launched;
                                        ///< zeros: not known
   bool shared_in_memory = false;       ///< shared memory lives in abi::Push::shared_slab
+  bool local_in_memory = false;        ///< local memory lives in front of it
   std::uint32_t texture_features =
       abi::kAllTextureFeatures;  ///< abi::TextureFeature: what textures may have
   std::vector<SlotSpec>
@@ -135,12 +136,12 @@ struct Specialization {
 template <typename Visit>
 void for_each_field(const Specialization& specialization, Visit&& visit) {
   const auto& [fp, threads, live_handles, wide, small_grid, block_threads, workgroup_threads, block,
-               shared_in_memory, features, slots, textures, checks, known_pointers, whole_pointers,
-               unraced_pointers, whole_slots, unraced_slots, table_steps, table, table_size,
-               together] = specialization;
+               shared_in_memory, local_in_memory, features, slots, textures, checks, known_pointers,
+               whole_pointers, unraced_pointers, whole_slots, unraced_slots, table_steps, table,
+               table_size, together] = specialization;
   visit(fp), visit(threads), visit(live_handles), visit(wide), visit(small_grid);
   visit(block_threads), visit(workgroup_threads), visit(block);
-  visit(shared_in_memory), visit(features), visit(slots), visit(textures);
+  visit(shared_in_memory), visit(local_in_memory), visit(features), visit(slots), visit(textures);
   visit(checks), visit(known_pointers), visit(whole_pointers), visit(unraced_pointers);
   visit(whole_slots), visit(unraced_slots), visit(table_steps), visit(table), visit(table_size);
   visit(together);
@@ -299,6 +300,8 @@ struct EntryInfo {
   std::vector<TrapSite> trap_sites;           ///< indexed by the record's site number; 0 is no site
   std::vector<std::uint32_t> trap_site_locs;  ///< internal: the IR location of each site
   std::uint32_t shared_bytes = 0, local_bytes = 0;
+  std::uint32_t local_slab_bytes = 0;  ///< of an invocation in front of the slab
+                                       ///< (Specialization::local_in_memory)
   bool dynamic_shared = false;
   bool dynamic_handles = false;  ///< a handle that is not static reaches a surface instruction
   bool uses_printf = false, uses_textures = false;

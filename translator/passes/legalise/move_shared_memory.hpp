@@ -1,6 +1,7 @@
-// Shared memory beyond what a device's workgroups have.
+// Shared and local memory beyond what a device's workgroups and its driver's invocations have.
 #pragma once
 
+#include "ptx2spv/profile.hpp"
 #include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
@@ -19,6 +20,13 @@ struct Behind {
 };
 /// Moves what shared memory is left to the place behind all blocks'.
 void move_shared_memory(Function& function, const Behind& behind);
+
+/// Turns accesses to local memory into accesses to what is in front of the slab: workgroup i of the
+/// dispatch has its invocations', rounded up to whole warps, of so many bytes each as it returns,
+/// at
+/// -(i + 1) times that. A word of all invocations of a warp is followed by the next word of all.
+/// Runs on SSA, once nothing but the shader library's routines takes more local memory.
+std::uint32_t move_local_memory(Function& function, const Features& features);
 
 /// The workgroup's number within its dispatch. Builtins of workgroups are %ctaid until the thread
 /// model is applied.
