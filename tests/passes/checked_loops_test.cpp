@@ -1,5 +1,7 @@
 // Loops that run with the device's own float operations first: which ones do, and that the copies
 // together do what the loop did.
+#include <random>
+
 #include "ptx2spv/translator.hpp"
 #include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
@@ -152,6 +154,148 @@ TEST(CheckedLoops, loops_that_others_can_see_or_that_have_no_need_stay) {
   stays(text, flushing(), FpPolicy::fast);
   stays(text, *find_profile("lavapipe"), FpPolicy::exact);
   stays(text, *find_profile("nvidia"), FpPolicy::exact);
+}
+
+/// Where fma alone lose denormals.
+Profile losing() {
+  Profile profile = *find_profile("nvidia");
+  profile.exactness.fused_fma32 = profile.exactness.denormals32 = true;
+  profile.exactness.fma_denormals32 = false;
+  return profile;
+}
+
+/// z = z * z + c of complex numbers, left once |z|^2 is over `bound` or after nine times; `sum`
+/// makes that, %25, and `fma` %28 from x + x in %27. Gives x, y and the number of turns.
+std::string escapes(const std::string& bound = "0x40800000",
+                    const std::string& fma = "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n",
+                    const std::string& sum = "  %25 = fadd i32 fp=f32,rn %24 %23\n") {
+  return R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i32 0x8
+  %4 = constant i32 0xc
+  %5 = constant i32 0x1
+  %6 = constant i32 0x9
+  %7 = constant i32 )" +
+         bound + R"(
+  %8 = constant i32 0x80000000
+  %9 = constant i32 0x7fffffff
+  %10 = load i32 mem=param,4,readonly %1
+  %11 = load i32 mem=param,4,readonly %2
+  %12 = load i32 mem=param,4,readonly %3
+  %13 = load i32 mem=param,4,readonly %4
+  br b1
+b1:
+  %20 = phi i32 %10 %31
+  %21 = phi i32 %11 %28
+  %22 = phi i32 %1 %32
+  loop b6 b5
+  br b2
+b2:
+  %23 = fmul i32 fp=f32,rn %21 %21
+  %24 = fmul i32 fp=f32,rn %20 %20
+)" + sum +
+         R"(
+  %26 = flt i1 fp=f32,rn %7 %25
+  merge b3
+  cond_br %26 b6 b3
+b3:
+  %27 = fadd i32 fp=f32,rn %20 %20
+)" + fma +
+         R"(
+  %29 = xor_ i32 %23 %8
+  %30 = fadd i32 fp=f32,rn %24 %29
+  %31 = fadd i32 fp=f32,rn %12 %30
+  %32 = add i32 %22 %5
+  %33 = ult i1 %32 %6
+  merge b4
+  cond_br %33 b5 b4
+b4:
+  br b6
+b5:
+  br b1
+b6:
+  %40 = phi i32 %22 %32
+  %41 = constant i64 0x100000000
+  store mem=global,4 %41 %40
+  %42 = constant i64 0x100000004
+  store mem=global,4 %42 %20
+  %43 = constant i64 0x100000008
+  store mem=global,4 %43 %21
+  exit
+)";
+}
+
+TEST(CheckedLoops, a_branch_that_leaves_bounds_what_an_fma_behind_it_takes) {
+  const Profile profile = losing();
+  // Copies that check themselves have a third loop, around the second one.
+  const auto chooses = [&](const std::string& text) {
+    Structured p(text);
+    passes::checked_loops(p.f, p.m, {.profile = profile});
+    p.expect_valid();
+    std::size_t loops = 0;
+    for (const Block& block : p.f.blocks) loops += block.merge == Merge::loop;
+    return checked(p) && loops == 2;
+  };
+  EXPECT_TRUE(chooses(escapes()));
+  EXPECT_FALSE(chooses(escapes("0x7f000000"))) << "factors of up to 2^64";
+  EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %20\n")))
+      << "an addend of the loop's";
+  EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %27 %13\n")))
+      << "%20 may be of any size if %21 is a NaN, which the fma does not take";
+  EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n",
+                               "  %25 = fadd i32 fp=f32,rn %24 %21\n")))
+      << "a sum of which a part may be negative";
+  EXPECT_TRUE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n",
+                              "  %25 = ffma i32 fp=f32,rn,ftz %20 %20 %23\n")));
+  EXPECT_TRUE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n",
+                              "  %19 = and_ i32 %20 %9\n  %18 = and_ i32 %21 %9\n"
+                              "  %25 = fadd i32 fp=f32,rn %18 %19\n")));
+}
+
+TEST(CheckedLoops, copies_of_which_one_runs_do_what_the_loop_did) {
+  const auto operation = [](const Function& f, const Inst& inst, std::span<const Bits> args,
+                            Bits& result) {
+    if (inst.op != Op::flt) return float_operation(f, inst, args, result);
+    result = Bits::of(number(args[0]) < number(args[1]));
+    return true;
+  };
+  const Profile profile = losing();
+  std::mt19937 rng(7);
+  const auto draw = [&] {
+    constexpr std::uint32_t kSpecial[] = {0,          0x80000000, 1,          0x807fffff,
+                                          0x00800000, 0x7f800000, 0xff800000, 0x7fffffff,
+                                          0x1c800000, 0x9c800000, 0x1c7fffff, 0x40000000};
+    const std::uint32_t word = rng();
+    if (word % 4 == 0) return kSpecial[rng() % std::size(kSpecial)];
+    if (word % 4 == 1) return (word & 0x80ffffff) >> (word >> 24 & 7);  // small ones and denormals
+    return (word & 0x807fffff) | (64 + (word >> 3) % 65) << 23;         // 2^-63 to 4
+  };
+  const Structured plain(escapes());
+  Structured twice(escapes()), unchecked(escapes());
+  EXPECT_TRUE(passes::checked_loops(twice.f, twice.m, {.profile = profile}));
+  twice.expect_valid();
+  for (Inst& inst : unchecked.f.insts) inst.fp.checked = inst.op == Op::ffma;
+  unsigned differing = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const std::uint32_t inputs[] = {draw(), draw(), draw(), draw()};
+    std::vector<std::uint8_t> results[3];
+    for (const int how : {0, 1, 2}) {
+      const Structured& p = how == 0 ? plain : how == 1 ? twice : unchecked;
+      Memory memory;
+      for (unsigned k = 0; k < 4; ++k) put(memory, Space::param, 4 * k, inputs[k]);
+      memory.of(Space::global).resize(12);
+      RunOptions options;
+      options.operation = operation;
+      ASSERT_EQ(p.run(memory, options).error, "");
+      results[how] = memory.of(Space::global);
+    }
+    ASSERT_EQ(results[0], results[1])
+        << std::hex << inputs[0] << " " << inputs[1] << " " << inputs[2] << " " << inputs[3];
+    differing += results[0] != results[2];
+  }
+  EXPECT_GT(differing, 40u);
 }
 
 }  // namespace

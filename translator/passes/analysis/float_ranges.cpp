@@ -149,7 +149,10 @@ bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
   const Inst& addend = f_.insts[c];
   if (addend.op != Op::constant) return false;
   const int exponent = exponent_of(static_cast<std::uint32_t>(addend.imm));
-  if (exponent < -70 || exponent > 127) return false;
+  return exponent >= kLeastAddend && exponent <= 127 && are_small(a, b);
+}
+
+bool FloatRanges::are_small(Value a, Value b) const {
   const FloatRange x = of(a), y = of(b);
   const auto small = [](const FloatRange& r) { return r.top && *r.top <= 31; };
   // The one that is small, or the other, is the denormal.

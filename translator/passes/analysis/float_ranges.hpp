@@ -50,6 +50,9 @@ class FloatRanges {
   /// c is a constant that is no smaller than 2^-70: a denormal factor's product has to be less than
   /// half of what c is rounded to, and a sum that is not 0 is no denormal.
   bool fma_with_constants(Value a, Value b, Value c) const;
+  /// The same of any c that is no smaller, because of the factors alone.
+  bool are_small(Value a, Value b) const;
+  static constexpr int kLeastAddend = -70;
   /// The same of any c: product and sum are multiples of the least normal number.
   bool fma_of_normals(Value a, Value b, Value c) const;
 

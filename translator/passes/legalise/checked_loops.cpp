@@ -13,8 +13,14 @@
 // execute one iteration at most.
 //
 // Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
-// second copy. Only innermost loops that test at their end stand twice: behind all checks of an
-// iteration, so that a thread whose check failed leaves before the next one.
+// second copy. Innermost loops that test at their end stand twice: behind all checks of an
+// iteration, so that a thread whose check failed leaves before the next one. If values from before
+// the loop are all that has to be checked, a thread runs one of the copies alone, and loops of any
+// kind stand twice.
+//
+//     before: does a check fail? --> first copy --> after
+//                        |                           ^
+//                        +---------> second copy ----+
 #include "translator/passes/legalise/checked_loops.hpp"
 
 #include <algorithm>
@@ -37,20 +43,27 @@ constexpr std::size_t kMostChecks = 200;
 
 /// Whether nobody notices when a thread runs the loop twice.
 bool CheckedLoops::can_repeat(std::uint32_t loop) const {
-  const auto blocks = blocks_of(loop);
+  return std::ranges::all_of(blocks_of(loop), [&](BlockId b) {
+    const Block& block = f_.blocks[b];
+    const auto is_seen = [&](Value v) {
+      const Inst& inst = f_.insts[v];
+      return (info(inst.op).flags & flag::W) != 0 || (inst.op == Op::load && inst.mem.is_volatile);
+    };
+    return std::ranges::none_of(block.insts, is_seen) &&
+           (block.merge != Merge::loop || test_of(nest_.innermost[b]) != kNoBlock);
+  });
+}
+
+/// Whether the loop may stand twice.
+bool CheckedLoops::can_copy(std::uint32_t loop) const {
   std::size_t size = 0;
-  for (const BlockId b : blocks) {
+  for (const BlockId b : blocks_of(loop)) {
     const Block& block = f_.blocks[b];
     if (block.term != Term::br && block.term != Term::cond_br) return false;
     size += 1 + block.insts.size();
     if (size > kMostInstructions) return false;
-    for (const Value v : block.insts) {
-      const Inst& inst = f_.insts[v];
-      if (info(inst.op).flags & (flag::W | flag::C)) return false;
-      if (inst.op == Op::load && inst.mem.is_volatile) return false;
-    }
-    const std::uint32_t inner = nest_.innermost[b];
-    if (f_.blocks[b].merge == Merge::loop && test_of(inner) == kNoBlock) return false;
+    for (const Value v : block.insts)
+      if (info(f_.insts[v].op).flags & flag::C) return false;
   }
   const BlockId merge = nest_.loops[loop].merge;
   return std::ranges::all_of(f_.blocks[merge].preds,
@@ -100,12 +113,13 @@ BlockId CheckedLoops::test_of(std::uint32_t loop) const {
 
 void CheckedLoops::consider(std::uint32_t loop) {
   const BlockId header = nest_.loops[loop].header;
-  if (can_repeat(loop) && f_.blocks[header].merge == Merge::loop) {
+  if (can_copy(loop) && f_.blocks[header].merge == Merge::loop) {
     Twin twin;
     twin.loop = loop, twin.header = header, twin.merge = nest_.loops[loop].merge;
     const auto blocks = blocks_of(loop);
     twin.blocks.assign(blocks.begin(), blocks.end());
-    if (fma_alone_ ? plan_fma(twin) : plan(twin)) {
+    twin.apart = fma_alone_ && plan_apart(twin);
+    if (twin.apart || (can_repeat(loop) && (fma_alone_ ? plan_fma(twin) : plan(twin)))) {
       twins_.push_back(std::move(twin));
       return;
     }
@@ -253,6 +267,40 @@ bool CheckedLoops::checks_come_before_test(const Twin& twin) const {
   });
 }
 
+/// Whether all that has to be checked does not change in the loop. Branches that leave it bound
+/// what goes on behind them.
+bool CheckedLoops::plan_apart(Twin& twin) {
+  for (const BlockId b : twin.blocks) inside_[b] = true;
+  const auto changes = [&](Value v) { return home_[v] != kNoBlock && inside_[home_[v]]; };
+  std::vector<Value> native;
+  bool can = true;
+  BlockId next = twin.header;  // of those that lead from the header to all the others
+  for (const BlockId b : twin.blocks) {
+    const Block& block = f_.blocks[b];
+    for (const Value v : block.insts) {
+      if (fma_.rests_on_checks(v)) {
+        native.push_back(v);
+        can = can && !changes(f_.arg(v, 2)) && fma_.check_addend(v);
+      }
+      fma_.follow(v);
+    }
+    if (b != next) continue;
+    const int leaving = leaving_side(twin.loop, b);
+    if (leaving >= 0) fma_.suppose(block.cond, leaving == 1);
+    next = leaving == 0                             ? block.succs[1]
+           : block.term == Term::br || leaving == 1 ? block.succs[0]
+                                                    : kNoBlock;
+    if (next != kNoBlock && f_.blocks[next].preds.size() != 1) next = kNoBlock;
+  }
+  twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
+  for (const BlockId b : twin.blocks) inside_[b] = false;
+  can = can && !twin.fma_checks.empty();
+  if (can)
+    for (const Value v : native) f_.insts[v].fp.checked = true;
+  fma_.forget();
+  return can;
+}
+
 bool CheckedLoops::plan_fma(Twin& twin) {
   for (const BlockId b : twin.blocks)
     if (b != twin.header && f_.blocks[b].merge == Merge::loop) return false;
@@ -319,7 +367,7 @@ bool CheckedLoops::run() {
     Twin& twin = twins_[at_];
     enter(twin);
     copy(twin);
-    leave_on_failure(twin);
+    if (!twin.apart) leave_on_failure(twin);
     join(twin);
   }
   joins_.resize(f_.blocks.size());

@@ -33,10 +33,11 @@ class CheckedLoops {
     std::vector<Value> checked[2];  ///< plain, narrow: values to check, in it or before it
     std::vector<FmaChecks::Check> fma_checks;  ///< the same where fma alone lose denormals
     Value entry_fails = 0;                     ///< of these, whether one of before it fails
-    std::vector<Value> least;                  ///< by number of a check: what its value is at least
-    std::vector<BlockId> before;               ///< new blocks before the header
-    std::vector<BlockId> behind;               ///< and behind the merge
-    BlockId entry = kNoBlock;                  ///< before it
+    bool apart = false;           ///< that decides it: a thread runs one of the copies alone
+    std::vector<Value> least;     ///< by number of a check: what its value is at least
+    std::vector<BlockId> before;  ///< new blocks before the header
+    std::vector<BlockId> behind;  ///< and behind the merge
+    BlockId entry = kNoBlock;     ///< before it
   };
 
   std::span<const BlockId> blocks_of(std::uint32_t loop) const {
@@ -48,6 +49,7 @@ class CheckedLoops {
     return b < nest_.place.size() && nest_.within(b, loop);
   }
   bool can_repeat(std::uint32_t loop) const;
+  bool can_copy(std::uint32_t loop) const;
   int leaving_side(std::uint32_t loop, BlockId b) const;
   BlockId end_test_of(std::uint32_t loop) const;
   BlockId test_of(std::uint32_t loop) const;
@@ -56,6 +58,7 @@ class CheckedLoops {
   // What to check
   bool plan(Twin& twin);
   bool plan_fma(Twin& twin);
+  bool plan_apart(Twin& twin);
   void find_uses(const Twin& twin);
   bool checks_come_before_test(const Twin& twin) const;
   std::vector<FmaChecks::Check> assume_fma_phis(const Twin& twin);
@@ -74,6 +77,8 @@ class CheckedLoops {
   Value failed();
   void leave_on_failure(const Twin& twin);
   void join(Twin& twin);
+  void choose(Twin& twin, BlockId done, BlockId again, BlockId after);
+  void repeat(Twin& twin, BlockId done, BlockId again, BlockId next, BlockId after);
   void rename_behind();
   void order_preds();
 

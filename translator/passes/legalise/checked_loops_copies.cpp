@@ -57,7 +57,7 @@ void CheckedLoops::enter(Twin& twin) {
   for (const BlockId p : from) std::ranges::replace(f_.blocks[p].succs, twin.header, entry);
   b_.at(entry);
   if (fma_alone_) {
-    b_.set(bad_, b_.i1(false));
+    if (!twin.apart) b_.set(bad_, b_.i1(false));
     twin.entry_fails = b_.i1(false);
     for (const auto& [v, grid] : twin.fma_checks)
       if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
@@ -119,7 +119,7 @@ void CheckedLoops::copy(Twin& twin) {
     bool at_phis = true;
     const auto end_phis = [&] {
       // Who comes around the loop has failed none.
-      if (std::exchange(at_phis, false) && fma_alone_ && b == twin.header)
+      if (std::exchange(at_phis, false) && fma_alone_ && !twin.apart && b == twin.header)
         b_.set(bad_, b_.i1(false));
       for (const Value phi_value : std::exchange(late, {})) check_copy(twin, phi_value);
     };
@@ -185,8 +185,7 @@ void CheckedLoops::leave_on_failure(const Twin& twin) {
 }
 
 void CheckedLoops::join(Twin& twin) {
-  const BlockId done = b_.new_block(), again = b_.new_block(), second = b_.new_block(),
-                next = b_.new_block(), after = b_.new_block();
+  const BlockId done = b_.new_block(), again = b_.new_block(), after = b_.new_block();
   const BlockId merge = twin.merge;
   // The first copy ends in a block with the same phis as the second one's.
   for (const BlockId b : twin.blocks)
@@ -208,20 +207,62 @@ void CheckedLoops::join(Twin& twin) {
     for (Value& a : args) a = mapped(a);
     firsts.push_back(phi(done, f_.insts[v].type, args));
   }
-  b_.at(done);
-  const Value fails = fma_alone_ ? b_.op2(Op::or_, failed(), twin.entry_fails) : failed();
-  const Value no = b_.i1(false);
-  b_.br(again);
-
-  f_.blocks[again].preds = {done, next};
+  Block& end = f_.blocks[merge];
+  Block& behind = f_.blocks[after];
+  behind.insts = rest;
+  behind.term = end.term, behind.cond = end.cond, behind.succs = end.succs, behind.loc = end.loc;
+  behind.merge = end.merge, behind.merge_block = end.merge_block;
+  behind.continue_block = end.continue_block, behind.bounded = end.bounded;
+  behind.preds = {again};
+  for (const BlockId s : behind.succs) std::ranges::replace(f_.blocks[s].preds, merge, after);
+  end.succs.clear();
+  end.merge = Merge::none, end.merge_block = end.continue_block = kNoBlock;
+  end.bounded = false;
+  const BlockId second_done = twin.apart ? merge : b_.new_block();
+  f_.blocks[again].preds = {done, second_done};
   const std::size_t own = phis.size() - twin.live_out.size();
   behind_.resize(f_.insts.size() + phis.size() + 1, 0);
   for (std::size_t i = 0; i < phis.size(); ++i) {
     const Value result = phi(again, f_.insts[phis[i]].type, {firsts[i], phis[i]});
     behind_[i < own ? phis[i] : twin.live_out[i - own]] = result;
   }
-  const Value repeats = phi(again, Type::i1, {fails, no});
+  joins_.resize(f_.blocks.size());
+  joins_[again] = true;
+  twin.before.push_back(done);
+  if (twin.apart)
+    choose(twin, done, again, after);
+  else
+    repeat(twin, done, again, second_done, after);
+  for (const BlockId b : twin.blocks) {
+    block_of_[b] = kNoBlock;
+    for (const Value v : f_.blocks[b].insts) copy_of_[v] = 0;
+  }
+}
+
+/// A thread runs one of the copies.
+void CheckedLoops::choose(Twin& twin, BlockId done, BlockId again, BlockId after) {
+  b_.at(twin.entry);
+  b_.cond_br(twin.entry_fails, twin.header, block_of_[twin.header]);
+  f_.blocks[twin.entry].merge = Merge::selection;
+  f_.blocks[twin.entry].merge_block = again;
+  b_.at(done);
+  b_.br(again);
+  b_.at(twin.merge);
+  b_.br(again);
   b_.at(again);
+  b_.br(after);
+  twin.behind = {again, after};
+}
+
+/// A thread runs the second copy if a check of the first one failed.
+void CheckedLoops::repeat(Twin& twin, BlockId done, BlockId again, BlockId next, BlockId after) {
+  const BlockId second = b_.new_block();
+  b_.at(done);
+  const Value fails = fma_alone_ ? b_.op2(Op::or_, failed(), twin.entry_fails) : failed();
+  const Value no = b_.i1(false);
+  b_.br(again);
+
+  const Value repeats = phi(again, Type::i1, {fails, no});
   b_.cond_br(repeats, second, after);
   f_.blocks[again].merge = Merge::loop;
   f_.blocks[again].merge_block = after;
@@ -234,30 +275,13 @@ void CheckedLoops::join(Twin& twin) {
   b_.at(twin.entry);
   b_.br(block_of_[twin.header]);
 
-  Block& end = f_.blocks[merge];
-  Block& behind = f_.blocks[after];
-  behind.insts = rest;
-  behind.term = end.term, behind.cond = end.cond, behind.succs = end.succs, behind.loc = end.loc;
-  behind.merge = end.merge, behind.merge_block = end.merge_block;
-  behind.continue_block = end.continue_block, behind.bounded = end.bounded;
-  behind.preds = {again};
-  for (const BlockId s : behind.succs) std::ranges::replace(f_.blocks[s].preds, merge, after);
-  end.succs.clear();
-  end.merge = Merge::none, end.merge_block = end.continue_block = kNoBlock;
-  end.bounded = false;
-  b_.at(merge);
+  b_.at(twin.merge);
   b_.br(next);
-  f_.blocks[next].preds = {merge};
+  f_.blocks[next].preds = {twin.merge};
   b_.at(next);
   b_.br(again);
-  joins_.resize(f_.blocks.size());
-  joins_[again] = true;
-  for (const BlockId b : {done, again, second}) twin.before.push_back(b);
+  twin.before.insert(twin.before.end(), {again, second});
   twin.behind = {next, after};
-  for (const BlockId b : twin.blocks) {
-    block_of_[b] = kNoBlock;
-    for (const Value v : f_.blocks[b].insts) copy_of_[v] = 0;
-  }
 }
 
 /// Behind a loop its values are those of the copy that counts; blocks that led to it, or were led

@@ -10,6 +10,7 @@ namespace {
 constexpr int kCoarsest = 43;
 /// The exponent field of the least magnitude whose last place is 2^-grid, with `grid` added.
 constexpr int kBias = 127 + 23, kFractionBits = 23;
+constexpr std::uint32_t kMagnitude = 0x7fffffff;
 
 }  // namespace
 
@@ -39,6 +40,93 @@ bool FmaChecks::check_operands(Value v) {
       require(x, kFactor);
   if (!normal(c)) require(c, kSum);
   return is_native(assumed_, f_.args(v));
+}
+
+// The check that an addend is a multiple of a power of two is that it is large enough.
+bool FmaChecks::check_addend(Value v) {
+  constexpr int kGrid = kFractionBits - FloatRanges::kLeastAddend;
+  const Value a = f_.arg(v, 0), b = f_.arg(v, 1), c = f_.arg(v, 2);
+  if (f_.insts[c].op == Op::constant || !assumed_.are_small(a, b)) return false;
+  // If what is supposed of a factor does not hold, the fma gives NaN.
+  const auto nan = [&](Value n) { return spreads(a, n) || spreads(b, n) || spreads(c, n); };
+  if (!known_.are_small(a, b) && !std::ranges::all_of(bounded_, nan)) return false;
+  if (std::ranges::find(checks_, c, &Check::value) == checks_.end()) checks_.push_back({c, kGrid});
+  return true;
+}
+
+bool FmaChecks::is_plain(Value v, Op op) const {
+  const Inst& inst = f_.insts[v];
+  return inst.op == op && inst.fp.kind == NumKind::f32 && !inst.fp.sat;
+}
+
+bool FmaChecks::is_square(Value v) const {
+  return (is_plain(v, Op::fmul) || is_plain(v, Op::ffma)) && f_.arg(v, 0) == f_.arg(v, 1);
+}
+
+/// Whether the value is a NaN if that one is.
+bool FmaChecks::spreads(Value v, Value nan, unsigned steps) const {
+  if (v == nan) return true;
+  if (!steps || !(is_plain(v, Op::fadd) || is_plain(v, Op::fmul) || is_plain(v, Op::ffma)))
+    return false;
+  return std::ranges::any_of(f_.args(v), [&](Value a) { return spreads(a, nan, steps - 1); });
+}
+
+/// Whether the value is no less than zero, or a NaN because of a NaN, whatever goes into it.
+bool FmaChecks::is_positive(Value v, unsigned steps) const {
+  const auto arg = [&](unsigned i) { return f_.arg(v, i); };
+  const auto positive = [&](unsigned i) { return steps && is_positive(arg(i), steps - 1); };
+  switch (f_.insts[v].op) {
+    case Op::and_: return f_.insts[arg(1)].op == Op::constant && f_.insts[arg(1)].imm == kMagnitude;
+    case Op::fmul: return is_square(v);
+    case Op::ffma: return is_square(v) && positive(2);
+    case Op::fadd: return is_plain(v, Op::fadd) && positive(0) && positive(1);
+    default: return false;
+  }
+}
+
+void FmaChecks::suppose(Value condition, bool holds, unsigned steps) {
+  const Inst& inst = f_.insts[condition];
+  const auto arg = [&](unsigned i) { return f_.arg(condition, i); };
+  switch (inst.op) {
+    case Op::not_:
+      if (steps) suppose(arg(0), !holds, steps - 1);
+      return;
+    case Op::and_:
+    case Op::or_:
+      for (const unsigned i : {0u, 1u})
+        if (steps && holds == (inst.op == Op::and_)) suppose(arg(i), holds, steps - 1);
+      return;
+    case Op::flt:
+    case Op::fle: {
+      // The one that is less, or not more, than the other.
+      const Value less = arg(holds ? 0 : 1), more = arg(holds ? 1 : 0);
+      const std::optional<int> top = assumed_.of(more).top;
+      if (inst.fp.kind == NumKind::f32 && top && is_positive(less)) bound(less, *top);
+      return;
+    }
+    default: return;
+  }
+}
+
+void FmaChecks::limit(Value v, int top) {
+  touched_.push_back(v);
+  assumed_.set(v, {.grid = assumed_.of(v).grid, .top = top});
+}
+
+/// A positive value is below 2^top, and so is each of those whose sum it is; of a square the root.
+/// Rounding does not take them past a power of two.
+void FmaChecks::bound(Value v, int top, unsigned steps) {
+  limit(v, top);
+  const auto root = [&](Value x, int below) {
+    limit(x, below);
+    bounded_.push_back(x);
+  };
+  if (f_.insts[v].op == Op::and_) return root(f_.arg(v, 0), top);
+  if (is_square(v)) root(f_.arg(v, 0), top > 0 ? (top + 1) / 2 : top / 2);
+  if (!steps) return;
+  if (f_.insts[v].op == Op::ffma) bound(f_.arg(v, 2), top, steps - 1);
+  if (f_.insts[v].op == Op::fadd)
+    for (const unsigned i : {0u, 1u}) bound(f_.arg(v, i), top, steps - 1);
 }
 
 bool FmaChecks::has_grid(Value v, int grid) const {
@@ -80,6 +168,7 @@ void FmaChecks::drop_implied(Value v) {
 void FmaChecks::forget() {
   for (const Value v : touched_) assumed_.set(v, known_.of(v));
   touched_.clear();
+  bounded_.clear();
   checks_.clear();
 }
 
@@ -88,7 +177,7 @@ Value least(Builder& b, int grid) {
 }
 
 Value is_less(Builder& b, Value v, Value least) {
-  const Value magnitude = b.op2(Op::and_, v, b.i32(0x7fffffff));
+  const Value magnitude = b.op2(Op::and_, v, b.i32(kMagnitude));
   const Value below = b.inst(Op::flt, Type::i1, {magnitude, least});
   // It does not matter here whether the device takes denormals for zeros.
   b.last(below).fp = {.kind = NumKind::f32, .checked = true};

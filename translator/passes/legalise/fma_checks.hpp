@@ -18,6 +18,8 @@ class FmaChecks {
   };
   /// Grids of two factors whose product is a multiple of the least normal number, and of a sum.
   static constexpr int kFactor = 63, kSum = 126;
+  /// So many operations are followed back.
+  static constexpr unsigned kSteps = 4;
 
   explicit FmaChecks(const Function& function)
       : f_(function), known_(function), assumed_(function) {}
@@ -30,6 +32,12 @@ class FmaChecks {
   }
   /// Has operands checked, so that the fma is the device's own. False where a constant fails.
   bool check_operands(Value v);
+  /// Whether an fma is the device's own once its addend, not a constant, is at least 2^-70, which
+  /// is then checked: its factors are no larger than 2^31, by what is known or supposed.
+  bool check_addend(Value v);
+  /// Takes a condition to have come out so, for what is followed next: the sizes of what was
+  /// compared, and of what went into it, are within those bounds, or one of them is a NaN.
+  void suppose(Value condition, bool holds, unsigned steps = kSteps);
   bool has_grid(Value v, int grid) const;
   void require(Value v, int grid);
   /// Takes the value to have the grid; the caller sees to it.
@@ -50,8 +58,16 @@ class FmaChecks {
            ranges.fma_with_constants(args[0], args[1], args[2]);
   }
 
+  bool is_plain(Value v, Op op) const;
+  bool is_square(Value v) const;
+  bool is_positive(Value v, unsigned steps = kSteps) const;
+  void limit(Value v, int top);
+  void bound(Value v, int top, unsigned steps = kSteps);
+  bool spreads(Value v, Value nan, unsigned steps = kSteps) const;
+
   const Function& f_;
   FloatRanges known_, assumed_;
+  std::vector<Value> bounded_;  ///< what may be a NaN instead of within a supposed bound
   std::vector<Check> checks_;
   std::vector<Value> touched_;  ///< of assumed_
 };
