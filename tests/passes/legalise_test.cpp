@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "ptx2spv/abi.hpp"
 #include "tests/passes/parsed.hpp"
 #include "tests/support/order.hpp"
 #include "translator/passes/analysis/float_ranges.hpp"
@@ -326,6 +327,104 @@ b2:
       // Two warps in two branches are four groups, of which others come between.
       if (words == 1 && (each.operands.size() == 1 || each.first == 0x3f800000)) {
         EXPECT_LE(swaps_of(outcome), kThreads + 4 + 3 + 2 + 1) << each.name;
+      }
+    }
+}
+
+// The same of 64 bits, under a lock: in the branch of an if, where some lanes have ended.
+TEST(LegaliseAtomics, lanes_that_want_the_same_wide_word_lock_as_one) {
+  constexpr std::uint32_t kThreads = 64;
+  struct Wide {
+    const char* text;
+    std::uint64_t first;
+    std::uint64_t (*left)(std::uint64_t found, std::uint64_t operand);
+  };
+  const Wide all[] = {
+      {"atomic i64 mem=shared,8,add %5 %8", ~0ull - 7,
+       [](std::uint64_t found, std::uint64_t operand) { return found + operand; }},
+      {"atomic i64 mem=shared,8,smax %5 %8", 5,
+       [](std::uint64_t found, std::uint64_t operand) {
+         return static_cast<std::int64_t>(found) < static_cast<std::int64_t>(operand) ? operand
+                                                                                      : found;
+       }},
+      {"atomic i64 mem=shared,8,fadd_f64 %5 %8", 0x3ff0000000000000,
+       [](std::uint64_t found, std::uint64_t operand) {
+         return std::bit_cast<std::uint64_t>(std::bit_cast<double>(found) +
+                                             std::bit_cast<double>(operand));
+       }},
+      {"atomic_cas i64 mem=shared,8 %5 %9 %8", 0x1000000003,
+       [](std::uint64_t found, std::uint64_t operand) {
+         return found == 0x1000000003 ? operand : found;
+       }}};
+  for (const Wide& each : all)
+    for (const std::uint32_t words : {1u, 8u}) {
+      Parsed p(R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 )" +
+                   std::to_string(words - 1) +
+                   R"(
+  %3 = and_ i32 %1 %2
+  %4 = constant i32 0x3
+  %5 = shl i32 %3 %4
+  %6 = constant i32 0x10
+  %7 = shl i32 %1 %4
+  %8 = pack i64 %1 %6
+  %9 = constant i64 0x1000000003
+  %10 = and_ i32 %1 %4
+  %11 = eq i1 %10 %4
+  cond_br %11 b2 b1
+b1:
+  %12 = )" + each.text +
+                   R"(
+  store mem=slot,8 %7 %12
+  exit
+b2:
+  exit
+)",
+               Form::variables);
+      Profile profile = *find_profile("nvidia");
+      profile.features.shader_clock = false;
+      passes::legalise_atomics(p.f, profile);
+      p.expect_valid();
+      EXPECT_TRUE(p.has(Op::subgroup_partition));
+      Memory memory;
+      memory.of(Space::slot).resize(8 * kThreads);
+      memory.of(Space::shared).resize(8 * words);
+      memory.of(Space::locks).resize(std::size_t{4} * abi::kLockWords);
+      const auto wide = [&](Space space, std::size_t at) {
+        return word(memory, space, at) | std::uint64_t{word(memory, space, at + 4)} << 32;
+      };
+      for (std::uint32_t i = 0; i < words; ++i) {
+        put(memory, Space::shared, 8 * i, static_cast<std::uint32_t>(each.first));
+        put(memory, Space::shared, 8 * i + 4, static_cast<std::uint32_t>(each.first >> 32));
+      }
+      RunOptions options;
+      options.threads[0] = kThreads;
+      options.unset = 0xdead;
+      options.operation = [&](const Function&, const Inst&, std::span<const Bits> args,
+                              Bits& result) {
+        result = Bits::of(each.left(args[0].u64(), args[1].u64()));
+        return true;
+      };
+      const Outcome outcome = p.run(memory, options);
+      EXPECT_EQ(outcome.error, "");
+      EXPECT_FALSE(outcome.stalled || outcome.out_of_steps);
+      std::vector<std::vector<test::Step>> steps(words);
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        if (t % 4 == 3) continue;
+        const std::uint64_t found = wide(Space::slot, 8 * t);
+        steps[t % words].push_back({found, each.left(found, t | std::uint64_t{16} << 32)});
+      }
+      for (std::uint32_t i = 0; i < words; ++i)
+        EXPECT_TRUE(test::has_order(each.first, wide(Space::shared, 8 * i), steps[i]))
+            << each.text << ", word " << i << " of " << words;
+      // Less than to take and release it in each lane.
+      const auto locks = std::ranges::count_if(outcome.trace, [](const Event& event) {
+        return event.op == Op::atomic && event.space == Space::locks;
+      });
+      if (words == 1) {
+        EXPECT_LT(locks, std::ssize(steps[0]) * 2) << each.text;
       }
     }
 }

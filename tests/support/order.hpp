@@ -9,14 +9,14 @@ namespace ptx2spv::test {
 
 /// What one atomic found in a word and what it left there.
 struct Step {
-  std::uint32_t found = 0, left = 0;
+  std::uint64_t found = 0, left = 0;
 };
 
 /// Whether an order of all steps leads from `first` to `last`: a path through a graph of values
 /// that takes every edge once (Euler).
-inline bool has_order(std::uint32_t first, std::uint32_t last, const std::vector<Step>& steps) {
-  std::map<std::uint32_t, std::int64_t> surplus;
-  std::multimap<std::uint32_t, std::uint32_t> ways;
+inline bool has_order(std::uint64_t first, std::uint64_t last, const std::vector<Step>& steps) {
+  std::map<std::uint64_t, std::int64_t> surplus;
+  std::multimap<std::uint64_t, std::uint64_t> ways;
   for (const Step& each : steps) {
     ++surplus[each.found];
     --surplus[each.left];
@@ -26,8 +26,8 @@ inline bool has_order(std::uint32_t first, std::uint32_t last, const std::vector
   ++surplus[last];
   for (const auto& [value, count] : surplus)
     if (count != 0) return false;
-  std::map<std::uint32_t, bool> reached{{first, true}};
-  std::vector<std::uint32_t> open{first};
+  std::map<std::uint64_t, bool> reached{{first, true}};
+  std::vector<std::uint64_t> open{first};
   while (!open.empty()) {
     const auto [begin, end] = ways.equal_range(open.back());
     open.pop_back();

@@ -1,6 +1,7 @@
 #include "translator/passes/legalise/legalise_atomics.hpp"
 
 #include "ptx2spv/abi.hpp"
+#include "translator/passes/legalise/lane_groups.hpp"
 #include "translator/passes/rewrite.hpp"
 #include "translator/passes/subgroups.hpp"
 
@@ -69,7 +70,12 @@ struct Wide {
 class Legaliser {
  public:
   Legaliser(Function& function, const Profile& profile, bool host)
-      : f_(function), profile_(profile), host_(host), rw_(function), b_(rw_.builder()) {}
+      : f_(function),
+        profile_(profile),
+        host_(host),
+        rw_(function),
+        b_(rw_.builder()),
+        lanes_(b_) {}
 
   void run() {
     find_uses();
@@ -134,7 +140,8 @@ class Legaliser {
       if (native64(inst, profile_)) return rw_.keep(value);
       if (inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise))
         return two_words(value, inst);
-      return locked(value, inst);
+      return tells_lanes_apart() && keeps_lanes_together() ? lock_as_one(value, inst)
+                                                           : locked(value, inst);
     }
     if (cas) return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
     if (native32(inst, profile_)) return rw_.keep(value);
@@ -282,60 +289,25 @@ class Legaliser {
       b_.cond_br(b_.get(v_done), latch, open);
       b_.at(open);
     }
-    const bool look = !cas && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
-    const auto read64 = [&] {
-      const Value at = b_.get(v_address);
-      const Value hi = read32(plus4(at), inst.mem);
-      const Value lo = read32(at, inst.mem);
-      return b_.inst(Op::pack, Type::i64, {lo, hi});
-    };
-    if (look) {
-      const Value now = read64();
+    if (looks_first(inst)) {
+      const Value now = read64(b_.get(v_address), inst.mem);
       const Value next = combine64(inst, now, b_.get(v_data), 0);
-      const BlockId take = b_.new_block(), skip = b_.new_block();
-      b_.cond_br(b_.cmp(Op::eq, now, next), skip, take);
+      const BlockId open = b_.new_block(), skip = b_.new_block();
+      b_.cond_br(b_.cmp(Op::eq, now, next), skip, open);
       b_.at(skip);
       b_.set(v_done, b_.i1(true));
       b_.br(latch);
-      b_.at(take);
+      b_.at(open);
     }
-    Value at = b_.get(v_address);
-    Value key = f_.insts[at].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {at}) : at;
-    key = b_.op2(Op::lshr, key, b_.i32(3));
-    if (inst.mem.space == Space::slot) key = b_.op2(Op::add, key, b_.i32(inst.mem.slot * 1031u));
-    const Value lock =
-        b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
-    const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
-    const Value before = atomic32(lock, b_.i32(1), lock_memory, AtomicOp::exch);
-    const Value won = b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
+    const Value lock = lock_of(b_.get(v_address), inst.mem);
     const BlockId critical = b_.new_block();
-    b_.cond_br(won, critical, latch);
+    b_.cond_br(take(lock), critical, latch);
     b_.at(critical);
-    const bool fences = !profile_.workarounds.locks_without_barriers;
-    if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
-    Value old;
-    if (fences) {
-      old = read64();
-    } else {
-      // What others wrote is sure to be seen by an atomic only.
-      const Value where = b_.get(v_address), zero = b_.i32(0);
-      const Value hi = atomic32(plus4(where), zero, inst.mem, AtomicOp::or_);
-      old = b_.inst(Op::pack, Type::i64, {atomic32(where, zero, inst.mem, AtomicOp::or_), hi});
-    }
+    const Value old = read_locked(b_.get(v_address), inst.mem);
     const Value next = combine64(inst, old, b_.get(v_data), cas ? b_.get(v_compare) : 0);
-    at = b_.get(v_address);
-    const Value was_lo =
-        atomic32(at, b_.inst(Op::trunc, Type::i32, {next}), inst.mem, AtomicOp::exch);
-    const Value was_hi =
-        atomic32(plus4(at), b_.inst(Op::high, Type::i32, {next}), inst.mem, AtomicOp::exch);
-    const Value free = b_.op2(Op::shl, b_.op2(Op::xor_, was_lo, was_hi), b_.i32(1));
-    if (fences) b_.inst(Op::memory_barrier, Type::none, {}, 1);
-    // Done is who finds the lock taken when releasing it, which is always so. A compiler that knew
-    // this would put the critical section behind the loop. Lanes wait for each other there, and
-    // those still in the loop for the lock.
-    const Value taken = atomic32(lock, free, lock_memory, AtomicOp::exch);
+    const Value taken = write_and_release(lock, b_.get(v_address), next, inst.mem);
     b_.set(v_old, old);
-    b_.set(v_done, b_.cmp(Op::ne, b_.op2(Op::and_, taken, b_.i32(1)), b_.i32(0)));
+    b_.set(v_done, b_.cmp(Op::ne, taken, b_.i32(0)));
     b_.br(latch);
     // The question stands at the end: before the attempt it would cost one more iteration, whose
     // body a CPU driver goes through with all lanes masked.
@@ -346,6 +318,117 @@ class Legaliser {
       b_.cond_br(b_.get(v_done), after, attempt);
     b_.at(after);
     rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
+  }
+
+  /// The same for all lanes that want one word, of which the last one takes the lock.
+  void lock_as_one(Value value, const Inst& inst) {
+    const Value address = f_.arg(value, 0), first = f_.arg(value, 1);
+    const bool cas = inst.op == Op::atomic_cas;
+    const Value data = cas ? f_.arg(value, 2) : first, zero = b_.i32(0);
+    const auto next = [&](Value old) { return combine64(inst, old, data, first); };
+    const std::uint32_t v_old = variable(Type::i64, "lock.old");
+    const std::uint32_t v_now = variable(Type::i64, "lock.now");
+    const std::uint32_t v_won = variable(Type::i32, "lock.won");
+    const std::uint32_t v_taken = variable(Type::i32, "lock.taken");
+    const std::uint32_t v_done = variable(Type::i32, "lock.done");
+    const BlockId attempt = b_.new_block(), lead = b_.new_block(), critical = b_.new_block(),
+                  meet = b_.new_block(), won = b_.new_block(), write = b_.new_block(),
+                  written = b_.new_block(), latch = b_.new_block(), again = b_.new_block(),
+                  after = b_.new_block();
+    b_.set(v_old, b_.i64(0));
+    if (looks_first(inst)) {
+      const Value now = read64(address, inst.mem);
+      const BlockId open = b_.new_block();
+      b_.cond_br(b_.cmp(Op::eq, now, next(now)), after, open);
+      b_.at(open);
+    }
+    const LaneGroup group = lanes_.of(lanes_.sharing(address));
+    const Value lock = lock_of(address, inst.mem);
+    b_.set(v_now, b_.i64(0));
+    for (const std::uint32_t each : {v_won, v_taken, v_done}) b_.set(each, zero);
+    const bool waits = profile_.features.shader_clock;
+    const std::uint32_t v_span = waits ? lanes_.first_wait() : 0;
+    b_.br(attempt);
+    b_.at(attempt);
+    b_.cond_br(group.leads, lead, meet);
+    b_.at(lead);
+    const Value took = take(lock);
+    b_.set(v_won, b_.inst(Op::zext, Type::i32, {took}));
+    b_.cond_br(took, critical, meet);
+    b_.at(critical);
+    b_.set(v_now, read_locked(address, inst.mem));
+    b_.br(meet);
+    b_.at(meet);
+    b_.cond_br(b_.cmp(Op::ne, lanes_.from_lane(b_.get(v_won), group.last), zero), won, latch);
+    b_.at(won);
+    lanes_.find(group, lanes_.from_lane(b_.get(v_now), group.last), next, v_old);
+    const Value made = next(b_.get(v_old));
+    b_.cond_br(group.leads, write, written);
+    b_.at(write);
+    b_.set(v_taken, write_and_release(lock, address, made, inst.mem));
+    b_.br(written);
+    b_.at(written);
+    b_.set(v_done, lanes_.from_lane(b_.get(v_taken), group.last));
+    b_.br(latch);
+    b_.at(latch);
+    b_.cond_br(b_.cmp(Op::ne, b_.get(v_done), zero), after, again);
+    b_.at(again);
+    if (waits) lanes_.wait_at_random(v_span);
+    b_.br(attempt);
+    b_.at(after);
+    rw_.replace(value, Op::get_var, Type::i64, {}, v_old);
+  }
+
+  /// Whether a lane that would change nothing needs no lock.
+  bool looks_first(const Inst& inst) const {
+    return inst.op == Op::atomic && wide_.all_min_max && !wide_.mixed_order && !wide_.any_used;
+  }
+  Value read64(Value at, const MemAttr& mem) {
+    const Value hi = read32(plus4(at), mem);
+    const Value lo = read32(at, mem);
+    return b_.inst(Op::pack, Type::i64, {lo, hi});
+  }
+  static constexpr MemAttr kLocks{.space = Space::locks, .bytes = 4};
+  /// The offset of the lock of a word of 64 bits.
+  Value lock_of(Value at, const MemAttr& mem) {
+    Value key = f_.insts[at].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {at}) : at;
+    key = b_.op2(Op::lshr, key, b_.i32(3));
+    if (mem.space == Space::slot) key = b_.op2(Op::add, key, b_.i32(mem.slot * 1031u));
+    // Each block has its own.
+    if (mem.space == Space::shared)
+      for (const auto& [id, factor] : {std::pair{Builtin::workgroup_id_x, 61u},
+                                       {Builtin::workgroup_id_y, 509u},
+                                       {Builtin::workgroup_id_z, 1021u}})
+        key = b_.op2(Op::add, key, b_.op2(Op::mul, b_.builtin(id), b_.i32(factor)));
+    return b_.op2(Op::shl, b_.op2(Op::and_, key, b_.i32(abi::kLockWords - 1)), b_.i32(2));
+  }
+  /// Whether the lock was free.
+  Value take(Value lock) {
+    const Value before = atomic32(lock, b_.i32(1), kLocks, AtomicOp::exch);
+    return b_.cmp(Op::eq, b_.op2(Op::and_, before, b_.i32(1)), b_.i32(0));
+  }
+  Value read_locked(Value at, const MemAttr& mem) {
+    if (!profile_.workarounds.locks_without_barriers) {
+      b_.inst(Op::memory_barrier, Type::none, {}, 1);
+      return read64(at, mem);
+    }
+    // What others wrote is sure to be seen by an atomic only.
+    const Value zero = b_.i32(0);
+    const Value hi = atomic32(plus4(at), zero, mem, AtomicOp::or_);
+    return b_.inst(Op::pack, Type::i64, {atomic32(at, zero, mem, AtomicOp::or_), hi});
+  }
+  /// 1, if the lock was taken till then, which is always so. A compiler that knew this would put
+  /// the critical section behind the loop. Lanes wait for each other there, and those still in the
+  /// loop for the lock.
+  Value write_and_release(Value lock, Value at, Value word, const MemAttr& mem) {
+    const Value low = b_.inst(Op::trunc, Type::i32, {word});
+    const Value high = b_.inst(Op::high, Type::i32, {word});
+    const Value was_low = atomic32(at, low, mem, AtomicOp::exch);
+    const Value was_high = atomic32(plus4(at), high, mem, AtomicOp::exch);
+    const Value free = b_.op2(Op::shl, b_.op2(Op::xor_, was_low, was_high), b_.i32(1));
+    if (!profile_.workarounds.locks_without_barriers)
+      b_.inst(Op::memory_barrier, Type::none, {}, 1);
+    return b_.op2(Op::and_, atomic32(lock, free, kLocks, AtomicOp::exch), b_.i32(1));
   }
 
   /// Where loops have a limit: a thread that holds the lock may have lost its processor for
@@ -363,9 +446,7 @@ class Legaliser {
     b_.cond_br(b_.cmp(Op::ult, iterations, b_.i32(kQuick)), ask, slow);
     b_.at(slow);
     // With 0, so that whoever uses that word as a lock does not notice.
-    const MemAttr lock_memory{.space = Space::locks, .bytes = 4};
-    for (std::uint32_t i = 0; i < kSlow; ++i)
-      atomic32(b_.i32(0), b_.i32(0), lock_memory, AtomicOp::or_);
+    for (std::uint32_t i = 0; i < kSlow; ++i) atomic32(b_.i32(0), b_.i32(0), kLocks, AtomicOp::or_);
     b_.br(ask);
     b_.at(ask);
     const Value open = b_.inst(Op::xor_, Type::i1, {b_.get(v_done), b_.i1(true)});
@@ -418,30 +499,13 @@ class Legaliser {
     return b_.select(b_.cmp(Op::eq, times, b_.i32(0)), old, down ? b_.op2(Op::sub, bound, to) : to);
   }
 
-  Value from_lane(Value value, Value lane) {
-    return b_.inst(Op::subgroup_shuffle, Type::i32, {value, lane});
-  }
-  /// The lanes that have the same.
-  Value sharing(Value value) {
-    const auto words = [&](Value word) {
-      return b_.inst(Op::subgroup_partition, Type::i32, {word});
-    };
-    if (f_.insts[value].type != Type::i64) return words(value);
-    return b_.op2(Op::and_, words(b_.inst(Op::trunc, Type::i32, {value})),
-                  words(b_.inst(Op::high, Type::i32, {value})));
-  }
-
   /// An attempt by each lane for itself, which is enough where they want words of their own, then
   /// one for all that want the same word: hardware goes through the lanes of a compare-and-swap one
-  /// by one, and all but one are in vain. In shared memory that many attempts take less time than
-  /// to find out, unless few lanes get done in each.
+  /// by one, and all but one are in vain. In shared memory a few attempts take less time than to
+  /// find out: the lanes that want what the first of them wants tell how many there will be.
   template <typename Next>
   void swap_in_groups(const Inst& inst, Value word_address, const MemAttr& mem, Next&& next,
                       std::uint32_t v_old) {
-    const auto present = [&] {
-      return b_.inst(Op::popcount, Type::i32,
-                     {b_.inst(Op::subgroup_ballot, Type::i32, {b_.i1(true)})});
-    };
     const BlockId after = b_.new_block();
     const auto attempt = [&](BlockId failed) {
       const Value old = b_.get(v_old);
@@ -452,14 +516,18 @@ class Legaliser {
     };
     const bool shared = mem.space == Space::shared;
     b_.set(v_old, read32(word_address, mem));
-    const Value all = shared ? present() : 0;
     attempt(b_.new_block());
     if (shared) {
-      constexpr std::uint32_t kCrowd = 8;  // that fail for one that does not
-      const Value left = present();
-      const Value done = b_.op2(Op::mul, b_.op2(Op::sub, all, left), b_.i32(kCrowd));
+      constexpr std::uint32_t kCrowd = 6;
+      const auto ballot = [&](Value truth) {
+        return b_.inst(Op::subgroup_ballot, Type::i32, {truth});
+      };
+      const Value theirs = lanes_.from_lane(word_address, lowest_lane(b_, ballot(b_.i1(true))));
+      const Value with_it = ballot(b_.cmp(Op::eq, word_address, theirs));
+      const Value many =
+          b_.cmp(Op::ule, b_.i32(kCrowd), b_.inst(Op::popcount, Type::i32, {with_it}));
       const BlockId alone = b_.new_block(), crowd = b_.new_block();
-      b_.cond_br(b_.cmp(Op::ult, done, left), crowd, alone);
+      b_.cond_br(many, crowd, alone);
       b_.at(alone);
       const BlockId again = b_.new_block();
       b_.br(again);
@@ -472,93 +540,45 @@ class Legaliser {
     b_.at(after);
   }
 
-  /// The lanes that want one word come one after the other by their numbers. Each works out what it
-  /// finds, and the last one swaps for all.
   template <typename Next>
   void swap_as_one(const Inst& inst, Value word_address, const MemAttr& mem, Next&& next,
                    std::uint32_t v_old) {
     const bool counts = inst.op == Op::atomic &&
                         (inst.mem.atomic == AtomicOp::inc || inst.mem.atomic == AtomicOp::dec);
-    const Value zero = b_.i32(0), one = b_.i32(1);
+    const Value zero = b_.i32(0);
     const Value bound = counts ? f_.operands[inst.first + 1] : 0;
-    Value group = sharing(word_address);
-    if (counts) group = b_.op2(Op::and_, group, sharing(bound));
-    const Value lane = b_.builtin(Builtin::subgroup_lane);
-    const Value bit = b_.op2(Op::shl, one, lane);
-    const Value below = b_.op2(Op::and_, group, b_.op2(Op::sub, bit, one));
-    const Value first = b_.cmp(Op::eq, below, zero);
-    const Value before = b_.inst(Op::find_msb, Type::i32, {b_.select(first, bit, below)});
-    const Value last = b_.inst(Op::find_msb, Type::i32, {group});
+    Value lanes = lanes_.sharing(word_address);
+    if (counts) lanes = b_.op2(Op::and_, lanes, lanes_.sharing(bound));
+    const LaneGroup group = lanes_.of(lanes);
     const std::uint32_t v_won = variable(Type::i32, "cas.won");
     b_.set(v_won, zero);
     // In shared memory an attempt takes less time than a wait.
     const bool waits = mem.space != Space::shared && profile_.features.shader_clock;
-    const std::uint32_t v_span = waits ? first_wait() : 0;
+    const std::uint32_t v_span = waits ? lanes_.first_wait() : 0;
     const BlockId round = b_.new_block(), turn = b_.new_block(), meet = b_.new_block(),
                   again = b_.new_block(), after = b_.new_block();
     b_.br(round);
     b_.at(round);
-    const Value now = from_lane(read32(word_address, mem), last);
+    const Value now = lanes_.from_lane(read32(word_address, mem), group.last);
     if (counts) {
-      const Value rank = b_.inst(Op::popcount, Type::i32, {below});
+      const Value rank = b_.inst(Op::popcount, Type::i32, {group.below});
       b_.set(v_old, advance(inst.mem.atomic == AtomicOp::dec, now, bound, rank));
     } else {
-      // Each time what one more lane finds is settled.
-      const std::uint32_t v_open = variable(Type::i32, "cas.open");
-      const BlockId ask = b_.new_block(), pass = b_.new_block(), settled = b_.new_block();
-      b_.set(v_old, now);
-      b_.set(v_open, b_.op2(Op::and_, group, b_.op2(Op::sub, group, one)));
-      b_.br(ask);
-      b_.at(ask);
-      const Value open = b_.get(v_open);
-      b_.cond_br(b_.cmp(Op::eq, open, zero), settled, pass);
-      b_.at(pass);
-      const Value theirs = from_lane(next(b_.get(v_old)), before);
-      b_.set(v_old, b_.select(first, now, theirs));
-      b_.set(v_open, b_.op2(Op::and_, open, b_.op2(Op::sub, open, one)));
-      b_.br(ask);
-      b_.at(settled);
+      lanes_.find(group, now, next, v_old);
     }
     const Value made = next(b_.get(v_old));
-    b_.cond_br(b_.cmp(Op::eq, lane, last), turn, meet);
+    b_.cond_br(group.leads, turn, meet);
     b_.at(turn);
     const Value seen = swap(word_address, now, made, mem);
     b_.set(v_won, b_.inst(Op::zext, Type::i32, {b_.cmp(Op::eq, seen, now)}));
     b_.br(meet);
     b_.at(meet);
-    const Value won = from_lane(b_.get(v_won), last);
+    const Value won = lanes_.from_lane(b_.get(v_won), group.last);
     b_.cond_br(b_.cmp(Op::ne, won, zero), after, again);
     b_.at(again);
-    if (waits) wait_at_random(v_span);
+    if (waits) lanes_.wait_at_random(v_span);
     b_.br(round);
     b_.at(after);
-  }
-
-  /// The variable for wait_at_random.
-  std::uint32_t first_wait() {
-    const std::uint32_t v_span = variable(Type::i32, "cas.span");
-    b_.set(v_span, b_.i32(512));
-    return v_span;
-  }
-  /// Fewer ticks of the clock than the variable says, and twice as many the next time: else warps
-  /// that want one word disturb each other more than they get done.
-  void wait_at_random(std::uint32_t v_span) {
-    constexpr std::uint32_t kMost = 1u << 19;
-    const auto clock = [&] {
-      const Value ticks =
-          b_.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ClockScope::subgroup));
-      return b_.inst(Op::extract, Type::i32, {ticks}, 0);
-    };
-    const Value span = b_.get(v_span), one = b_.i32(1);
-    const Value start = clock();
-    const Value drawn = b_.op2(Op::lshr, b_.op2(Op::mul, start, b_.i32(2654435769u)), b_.i32(12));
-    const Value ticks = b_.op2(Op::and_, drawn, b_.op2(Op::sub, span, one));
-    b_.set(v_span, b_.op2(Op::umin, b_.op2(Op::shl, span, one), b_.i32(kMost)));
-    const BlockId wait = b_.new_block(), done = b_.new_block();
-    b_.br(wait);
-    b_.at(wait);
-    b_.cond_br(b_.cmp(Op::ult, b_.op2(Op::sub, clock(), start), ticks), wait, done);
-    b_.at(done);
   }
 
   /// A loop of attempts in which the lanes of a warp that want the same word take turns: hardware
@@ -684,6 +704,7 @@ class Legaliser {
   const bool host_;
   CfgRewriter rw_;
   Builder& b_;
+  LaneGroups lanes_;
   std::vector<bool> used_;
   Wide wide_;
 };
