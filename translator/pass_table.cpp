@@ -77,8 +77,8 @@ constexpr Pass kPasses[] = {
     {Phase::memory, "expand-products", Form::variables, kRequired,
      [](const PassContext& c) { return c.info.sync.warp_operations && for_device(c); },
      [](PassContext& c) {
-       const bool native = c.builder->vulkan_memory() && c.model == ThreadModel::direct &&
-                           !c.info.waits.spins;
+       const bool native =
+           c.builder->vulkan_memory() && c.model == ThreadModel::direct && !c.info.waits.spins;
        passes::expand_products(c.function, c.module, native ? &c.profile : nullptr);
      },
      "products of matrices that are not the device's own are shuffles; before these become the "

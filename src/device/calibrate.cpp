@@ -37,6 +37,7 @@ std::optional<Answers> cached(DiskCache* disk, const std::string& key) {
 void without_features(Profile& profile) {
   if (!profile.features.subgroup_ops) profile.exactness.native_warps = false;
   if (!profile.features.matrices_f16) profile.exactness.exact_matrices_f16 = false;
+  if (!profile.features.matrices_bf16) profile.exactness.exact_matrices_bf16 = false;
   if (!profile.features.matrices_s8) profile.exactness.exact_matrices_s8 = false;
   if (!profile.features.float64)
     profile.exactness.exact_float64 = profile.exactness.exact_div64 =

@@ -392,6 +392,8 @@ Result<Device> vulkan::adopt(const AdoptedDevice& external, const DeviceOptions&
   const bool matrices = has.matrices.cooperativeMatrix && has.memory_model.vulkanMemoryModel &&
                         has.memory_model.vulkanMemoryModelDeviceScope;
   features.matrices_f16 = features.matrices_f16 && matrices && has.int8.shaderFloat16;
+  features.matrices_bf16 =
+      features.matrices_bf16 && matrices && has.bfloat16.shaderBFloat16CooperativeMatrix;
   features.matrices_s8 = features.matrices_s8 && matrices;
   if (created) {
     FeatureChain needs;

@@ -50,6 +50,7 @@ struct FeatureChain {
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
   CooperativeMatrixFeatures matrices{kCooperativeMatrixFeatures};
+  ShaderBfloat16Features bfloat16{kShaderBfloat16Features};
   MapMemoryPlacedFeatures placed;
   std::vector<const char*> names;  ///< extensions that the chain needs
   bool imports_pages = false;      ///< VK_EXT_external_memory_host is among them

@@ -134,18 +134,21 @@ void fill_matrices(const Instance& instance, VkPhysicalDevice physical, const Fe
     if (get(physical, &count, all.data()) != VK_SUCCESS) count = 0;
     all.resize(count);
   }
-  const auto has = [&all](std::uint32_t k, ComponentType factor, ComponentType sum) {
+  const auto has = [&all](std::uint32_t n, std::uint32_t k, ComponentType factor,
+                          ComponentType sum) {
     return std::ranges::any_of(all, [&](const CooperativeMatrixProperties& each) {
-      return each.m == 16 && each.n == 8 && each.k == k && each.scope == kSubgroupScope &&
+      return each.m == 16 && each.n == n && each.k == k && each.scope == kSubgroupScope &&
              each.a == factor && each.b == factor && each.c == sum && each.result == sum;
     });
   };
   using enum ComponentType;
-  const bool halves =
-      has(8, f16, f16) && has(8, f16, f32) && has(16, f16, f16) && has(16, f16, f32);
-  allow(profile, profile.features.matrices_f16, halves && chain.int8.shaderFloat16);
+  allow(profile, profile.features.matrices_f16,
+        has(8, 8, f16, f16) && has(8, 8, f16, f32) && has(8, 16, f16, f16) &&
+            has(8, 16, f16, f32) && chain.int8.shaderFloat16);
+  allow(profile, profile.features.matrices_bf16,
+        has(16, 16, bf16, f32) && chain.bfloat16.shaderBFloat16CooperativeMatrix);
   allow(profile, profile.features.matrices_s8,
-        has(32, s8, s32) && has(32, u8, u32) && chain.int8.shaderInt8);
+        has(8, 32, s8, s32) && has(8, 32, u8, u32) && chain.int8.shaderInt8);
 }
 
 /// Denormals, rounding and special values that modules may ask to be kept.
@@ -218,6 +221,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
     names.push_back(kCooperativeMatrix);
     add(memory_model);
     add(matrices);
+    if (extension(0, kShaderBfloat16)) add(bfloat16);
   }
   if (extension(0, kMaximalReconvergence)) add(reconvergence);
   extension(0, VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME);

@@ -72,6 +72,7 @@ void keep_used_features(FeatureChain& chain) {
   // Matrices of halves have them.
   chain.int8.shaderFloat16 = chain.int8.shaderFloat16 && chain.matrices.cooperativeMatrix;
   chain.matrices.cooperativeMatrixRobustBufferAccess = VK_FALSE;
+  chain.bfloat16.shaderBFloat16DotProduct = VK_FALSE;
   chain.memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
   const VkBool32 nonuniform = chain.indexing.shaderSampledImageArrayNonUniformIndexing,
                  arrays = chain.indexing.runtimeDescriptorArray;
@@ -166,6 +167,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.cubes_with_seams);
     take(*each, chain.memory_model);
     take(*each, chain.matrices);
+    take(*each, chain.bfloat16);
     take_gathered(*each, chain);
   }
 }

@@ -76,22 +76,28 @@ std::uint32_t single(ieee::Sequence& sequence, std::uint32_t kind) {
   }
 }
 
-/// `sums_of_halves`: c is halves.
-std::string wrong_halves(Asker& asker, const Profile& profile, bool sums_of_halves) {
+std::uint32_t bfloat(ieee::Sequence& sequence, std::uint32_t kind) {
+  return single(sequence, kind) >> 16;
+}
+
+/// What is wrong with mma of elements of 16 bits; `types` end with that of c.
+std::string wrong_halves(Asker& asker, const Profile& profile, std::string_view types,
+                         std::uint64_t seed) {
+  const bool sums_of_halves = types.ends_with(".f16"), wide = types.find("bf16") != types.npos;
   ProbeKernel kernel;
   kernel.out = 0;
   std::string body = loads(kernel.zeros);
-  const std::string_view types = sums_of_halves ? ".f16.f16.f16.f16" : ".f32.f16.f16.f32";
   const unsigned sums = sums_of_halves ? 2 : 4;
   body += mma("m16n8k16", types, 4, 2, sums, kernel.out);
   body += mma("m16n8k8", types, 2, 1, sums, kernel.out);
   kernel.body = body;
-  ieee::Sequence sequence(sums_of_halves ? 5 : 6);
+  ieee::Sequence sequence(seed);
   Words in;
   for (std::uint32_t t = 0; t < kMmaBlocks * kBlock; ++t)
     for (unsigned i = 0; i < kMmaWords; ++i) {
       const std::uint32_t kind = t / 32 % 8;
-      const auto low = half(sequence, kind), high = half(sequence, kind);
+      const auto element = wide ? bfloat : half;
+      const auto low = element(sequence, kind), high = element(sequence, kind);
       in.push_back(i < 6 || sums_of_halves ? low | high << 16 : single(sequence, kind));
     }
   return asker.wrong(profile, kernel, kMmaBlocks, kBlock, in);
@@ -102,9 +108,18 @@ Answer exact_matrices_f16(Asker& asker) {
   if (!asker.profile().exactness.native_warps) return {0, "its subgroups are no warps"};
   Profile profile = asker.profile();
   profile.exactness.exact_matrices_f16 = true;
-  std::string wrong = wrong_halves(asker, profile, false);
-  if (wrong.empty()) wrong = wrong_halves(asker, profile, true);
+  std::string wrong = wrong_halves(asker, profile, ".f32.f16.f16.f32", 6);
+  if (wrong.empty()) wrong = wrong_halves(asker, profile, ".f16.f16.f16.f16", 5);
   return judged(wrong, std::size_t{kMmaBlocks} * kBlock * 12);
+}
+
+Answer exact_matrices_bf16(Asker& asker) {
+  if (!asker.profile().features.matrices_bf16) return {0, "it has no such matrices"};
+  if (!asker.profile().exactness.native_warps) return {0, "its subgroups are no warps"};
+  Profile profile = asker.profile();
+  profile.exactness.exact_matrices_bf16 = true;
+  return judged(wrong_halves(asker, profile, ".f32.bf16.bf16.f32", 8),
+                std::size_t{kMmaBlocks} * kBlock * 8);
 }
 
 Answer exact_matrices_s8(Asker& asker) {
@@ -134,6 +149,8 @@ std::span<const Question> matrix_questions() {
   static constexpr Question kQuestions[] = {
       {"exact_matrices_f16", "are products of cooperative matrices of f16 those of mma?",
        exact_matrices_f16},
+      {"exact_matrices_bf16", "are products of cooperative matrices of bf16 those of mma?",
+       exact_matrices_bf16},
       {"exact_matrices_s8", "are products of cooperative matrices of s8 and u8 those of mma?",
        exact_matrices_s8},
   };

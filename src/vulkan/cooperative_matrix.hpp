@@ -1,4 +1,5 @@
-// VK_KHR_cooperative_matrix. Declared here because the headers of Debian 12 are older.
+// VK_KHR_cooperative_matrix, and VK_KHR_shader_bfloat16 for matrices of bf16. Declared here because
+// the headers of Debian 12 are older.
 #pragma once
 
 #include "src/vulkan/api.hpp"
@@ -6,6 +7,7 @@
 namespace ptx2spv::runtime {
 
 inline constexpr const char* kCooperativeMatrix = "VK_KHR_cooperative_matrix";
+inline constexpr const char* kShaderBfloat16 = "VK_KHR_shader_bfloat16";
 
 /// VkPhysicalDeviceCooperativeMatrixFeaturesKHR.
 struct CooperativeMatrixFeatures {
@@ -15,8 +17,24 @@ struct CooperativeMatrixFeatures {
 };
 inline constexpr auto kCooperativeMatrixFeatures = static_cast<VkStructureType>(1000506000);
 
+/// VkPhysicalDeviceShaderBfloat16FeaturesKHR.
+struct ShaderBfloat16Features {
+  VkStructureType sType;  ///< kShaderBfloat16Features
+  void* pNext;
+  VkBool32 shaderBFloat16Type, shaderBFloat16DotProduct, shaderBFloat16CooperativeMatrix;
+};
+inline constexpr auto kShaderBfloat16Features = static_cast<VkStructureType>(1000141000);
+
 /// VkComponentTypeKHR, those that are asked for.
-enum class ComponentType : std::uint32_t { f16 = 0, f32 = 1, s8 = 3, s32 = 5, u8 = 7, u32 = 9 };
+enum class ComponentType : std::uint32_t {
+  f16 = 0,
+  f32 = 1,
+  s8 = 3,
+  s32 = 5,
+  u8 = 7,
+  u32 = 9,
+  bf16 = 1000141000
+};
 
 /// VkCooperativeMatrixPropertiesKHR.
 struct CooperativeMatrixProperties {

@@ -107,7 +107,7 @@ TEST(Matrices, AreCooperativeInTheseShapes) {
         text += fmt::format("{}%{}{}", i ? ", " : "", bank, first + i);
       return text;
     };
-    const bool floats = std::string_view(how).find(".f32.f16") != std::string_view::npos;
+    const bool floats = std::string_view(how).find(".col.f32") != std::string_view::npos;
     return fmt::format("mma.sync.aligned.{} {{{}}}, {{{}}}, {{{}}}, {{{}}};", how,
                        floats ? list('f', 4, c) : list('r', 10, c), list('r', 0, a),
                        list('r', 4, b), floats ? list('f', 0, c) : list('r', 6, c));
@@ -122,7 +122,9 @@ TEST(Matrices, AreCooperativeInTheseShapes) {
            {mma("m16n8k32.row.col.satfinite.s32.s8.s8.s32", 4, 2, 4), 0u},
            {mma("m16n8k32.row.col.s32.s8.u8.s32", 4, 2, 4), 0u},
            {mma("m16n8k64.row.col.s32.s4.s4.s32", 4, 2, 4), 0u},
-           {mma("m16n8k8.row.col.f32.bf16.bf16.f32", 2, 1, 4), 0u},
+           {mma("m16n8k16.row.col.f32.bf16.bf16.f32", 4, 2, 4), 1u},
+           {mma("m16n8k8.row.col.f32.bf16.bf16.f32", 2, 1, 4), 1u},
+           {mma("m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2, 4), 0u},
        })
     EXPECT_EQ(count(translated(text, native()), kMulAdd), products) << text;
 }

@@ -246,6 +246,8 @@ bool native_product(const WarpProduct& form, const Profile& profile) {
   if (form.x != form.y || form.sparse || form.saturates || form.words > 8) return false;
   if (form.x == f16)
     return form.tall && profile.features.matrices_f16 && profile.exactness.exact_matrices_f16;
+  if (form.x == bf16)
+    return profile.features.matrices_bf16 && profile.exactness.exact_matrices_bf16;
   return (form.x == s8 || form.x == u8) && profile.features.matrices_s8 &&
          profile.exactness.exact_matrices_s8;
 }
