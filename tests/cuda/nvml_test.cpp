@@ -42,6 +42,16 @@ TEST(NvidiaSmi, AnswersQueries) {
             "81559, [N/A]\n81559, [N/A]\n");
   EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=pci.bus_id", "--format=csv,noheader"}),
             "00000000:01:00.0\n00000000:02:00.0\n");
+  const std::string row = "1, 2, 00000000:02:00.0\n";
+  for (const char* only : {"-i=1", "--id=1", "--id=3,1", "--id=00000000:02:00.0"})
+    EXPECT_EQ(
+        asks({"nvidia-smi", "--query-gpu=index,count,pci.bus_id", "--format=csv,noheader", only}),
+        row);
+  EXPECT_EQ(asks({"nvidia-smi", "-i", "1", "--query-gpu=index,count,pci.bus_id",
+                  "--format=csv,noheader"}),
+            row);
+  EXPECT_TRUE(asks({"nvidia-smi", "-L", "-i", "1"}).starts_with("GPU 1: "));
+  EXPECT_EQ(asks({"nvidia-smi", "-i", "7"}, 6), "No devices were found\n");
   EXPECT_EQ(asks({"nvidia-smi", "--query-gpu=nonsense", "--format=csv"}, 2),
             "Field \"nonsense\" is not a valid field to query.\n");
   EXPECT_EQ(asks({"nvidia-smi", "--nonsense"}, 2), "");

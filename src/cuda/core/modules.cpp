@@ -1,4 +1,6 @@
 // Images, modules and libraries: PTX out of whatever a program hands over, loaded into contexts.
+#include <elf.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -127,8 +129,11 @@ CUresult read_image(const void* data, std::size_t bytes, const std::string& file
   if (begins_with("\x7f"
                   "ELF") ||
       begins_with("!<arch>\n")) {
-    if (bytes) return read_container({static_cast<const std::byte*>(data), bytes}, file, image);
-    image.machine_code = true;  // a cubin, whose length nobody says
+    Elf64_Ehdr header{};
+    std::memcpy(&header, data, bytes ? std::min(bytes, sizeof header) : 0);
+    if (bytes && header.e_machine != EM_CUDA)
+      return read_container({static_cast<const std::byte*>(data), bytes}, file, image);
+    image.machine_code = true;  // a cubin, whose length nobody may say
     return eSuccess;
   }
   const std::size_t length = bytes ? strnlen(text, bytes) : std::strlen(text);
@@ -231,7 +236,8 @@ CUresult load_module(ContextObject& context, const Image& image,
     else if (image.machine_code)
       say_once(fmt::format(
           "the program holds machine code for NVIDIA's devices and no PTX for compute capability "
-          "{}.{} or older: compile it with -gencode arch=compute_{},code=compute_{}",
+          "{}.{} or older: build it by 'ptxexec build make' (or whatever builds it), or compile it "
+          "with -gencode arch=compute_{},code=compute_{}",
           compute_capability() / 10, compute_capability() % 10, compute_capability(),
           compute_capability()));
     return fail(eNoKernelImageForDevice, "no PTX that the device may run");

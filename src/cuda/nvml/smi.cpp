@@ -33,14 +33,31 @@ struct Gpu {
 };
 
 std::string g_driver;
+std::string g_only;  ///< indices, identities or places of the devices that count; empty: all
+unsigned g_count = 0;
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text)
+    if (c == ',')
+      parts.emplace_back();
+    else if (c != ' ')
+      parts.back() += c;
+  return parts;
+}
+
+bool is_asked_for(const Gpu& gpu) {
+  for (const std::string& each : parts_of(g_only))
+    if (each == std::to_string(gpu.index) || each == gpu.uuid || each == gpu.bus) return true;
+  return g_only.empty();
+}
 
 std::vector<Gpu> gpus() {
   char text[96] = "";
   std::vector<Gpu> all;
-  unsigned count = 0;
-  if (nvmlInit_v2() || nvmlDeviceGetCount_v2(&count)) return all;
+  if (nvmlInit_v2() || nvmlDeviceGetCount_v2(&g_count)) return all;
   if (nvmlSystemGetDriverVersion(text, sizeof text) == 0) g_driver = text;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < g_count; ++i) {
     void* device = nullptr;
     if (nvmlDeviceGetHandleByIndex_v2(i, &device)) continue;
     Gpu gpu;
@@ -53,7 +70,7 @@ std::vector<Gpu> gpus() {
     nvmlDeviceGetCudaComputeCapability(device, &major, &minor);
     gpu.capability = std::to_string(major) + "." + std::to_string(minor);
     nvmlDeviceGetMemoryInfo(device, gpu.memory);
-    all.push_back(gpu);
+    if (is_asked_for(gpu)) all.push_back(gpu);
   }
   return all;
 }
@@ -63,8 +80,7 @@ std::string mib(unsigned long long bytes, bool units) {
 }
 
 /// The value of a field of --query-gpu; false: there is no such field. What nobody measures is N/A.
-bool field(const std::string& name, const Gpu& gpu, std::size_t count, bool units,
-           std::string& value) {
+bool field(const std::string& name, const Gpu& gpu, bool units, std::string& value) {
   constexpr std::array<const char*, 8> kNobodys = {
       "utilization.gpu", "utilization.memory", "temperature.gpu", "power.draw",
       "power.limit",     "fan.speed",          "clocks.sm",       "clocks.mem"};
@@ -75,7 +91,7 @@ bool field(const std::string& name, const Gpu& gpu, std::size_t count, bool unit
   else if (name == "index")
     value = std::to_string(gpu.index);
   else if (name == "count")
-    value = std::to_string(count);
+    value = std::to_string(g_count);
   else if (name == "driver_version")
     value = g_driver;
   else if (name == "compute_cap")
@@ -96,23 +112,13 @@ bool field(const std::string& name, const Gpu& gpu, std::size_t count, bool unit
   return true;
 }
 
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text)
-    if (c == ',')
-      parts.emplace_back();
-    else if (c != ' ')
-      parts.back() += c;
-  return parts;
-}
-
 int query(const std::string& fields, const std::string& format) {
   const std::vector<Gpu> all = gpus();
   const bool units = format.find("nounits") == format.npos;
   const std::vector<std::string> names = parts_of(fields);
   std::string value, header;
   for (const std::string& each : names) {
-    if (!field(each, {}, 0, units, value)) {
+    if (!field(each, {}, units, value)) {
       std::printf("Field \"%s\" is not a valid field to query.\n", each.c_str());
       return 2;
     }
@@ -123,7 +129,7 @@ int query(const std::string& fields, const std::string& format) {
   for (const Gpu& gpu : all) {
     std::string line;
     for (const std::string& each : names) {
-      field(each, gpu, all.size(), units, value);
+      field(each, gpu, units, value);
       line += (line.empty() ? "" : ", ") + value;
     }
     std::printf("%s\n", line.c_str());
@@ -156,20 +162,27 @@ int table() {
 
 int main(int count, char** arguments) {
   std::string fields, format;
+  bool lists = false;
   for (int i = 1; i < count; ++i) {
     const std::string word = arguments[i];
-    if (word == "-L" || word == "--list-gpus") return list();
-    if (word.starts_with("--query-gpu="))
+    if (word == "-L" || word == "--list-gpus")
+      lists = true;
+    else if (word == "-i" && i + 1 < count)
+      g_only = arguments[++i];
+    else if (word.starts_with("-i=") || word.starts_with("--id="))
+      g_only = word.substr(word.find('=') + 1);
+    else if (word.starts_with("--query-gpu="))
       fields = word.substr(12);
     else if (word.starts_with("--format="))
       format = word.substr(9);
     else {
       std::fprintf(stderr,
-                   "nvidia-smi of ptx2spv has -L and --query-gpu=FIELDS --format=csv, not %s\n",
+                   "nvidia-smi of ptx2spv has -L, -i and --query-gpu=FIELDS --format=csv, not %s\n",
                    word.c_str());
       return 2;
     }
   }
+  if (lists) return list();
   if (fields.empty()) return table();
   if (!format.starts_with("csv")) return std::puts("\"--format=\" is missing csv."), 2;
   return query(fields, format);

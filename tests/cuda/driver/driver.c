@@ -1,5 +1,10 @@
 /* Most of the driver interface: contexts, modules, memory, arrays, objects, references, launches.
  */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "driver.h"
 
 static const char kKernels[] =
@@ -260,6 +265,15 @@ static void linking(void) {
   FAILS(400, cuModuleUnload(linked));
   FAILS(301, cuModuleLoad(&linked, "/nowhere"));
   TRUE(cuModuleLoad(&linked, "/") != 0);
+  /* Machine code for NVIDIA's devices, in a file and in memory. */
+  const Elf64_Ehdr cubin = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                            .e_machine = EM_CUDA};
+  char cubin_file[32];
+  const int memory_file = memfd_create("cubin", 0);
+  TRUE(write(memory_file, &cubin, sizeof cubin) == sizeof cubin);
+  snprintf(cubin_file, sizeof cubin_file, "/proc/self/fd/%d", memory_file);
+  FAILS(209, cuModuleLoad(&linked, cubin_file));
+  FAILS(209, cuModuleLoadData(&linked, &cubin));
 
   log[0] = 0;
   values[1] = (void*)(size_t)sizeof log;
