@@ -9,9 +9,8 @@ std::span<const Question> questions() {
     std::vector<Question> list;
     // Faults first: what the other questions ask must not meet them unknown. Waits need the
     // iterations that loops may have.
-    for (const auto part :
-         {fault_questions(), thread_questions(), float_questions(), matrix_questions(),
-          image_questions()})
+    for (const auto part : {fault_questions(), thread_questions(), float_questions(),
+                            matrix_questions(), image_questions()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }());

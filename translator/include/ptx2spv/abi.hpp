@@ -48,8 +48,8 @@ enum Push : std::uint32_t {
   constants_address = 14,  ///< address of the .const variables, for generic addresses
   params_address = 16,     ///< address of the parameters, for generic addresses
   printf_buffer = 18,      ///< address of the printf buffer, 0: none
-  shared_slab = 20,  ///< address of shared memory kept in a buffer (block i at i * shared bytes);
-                     ///< local memory kept there ends at it (TranslateOptions::local_in_memory)
+  shared_slab = 20,    ///< address of shared memory kept in a buffer (block i at i * shared bytes);
+                       ///< local memory kept there ends at it (TranslateOptions::local_in_memory)
   discard = 22,        ///< address of 64 bytes that suppressed stores go to
   surface_count = 24,  ///< records in the surface table, record 0 included
   texture_count = 25,
