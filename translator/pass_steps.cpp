@@ -79,6 +79,17 @@ std::uint32_t workgroup_of_warps(const PassContext& c) {
 
 }  // namespace
 
+/// Where threads exchange by shared memory, and their factors take half of it at most.
+bool meets_for_products(const PassContext& c) {
+  if (c.model != ThreadModel::regions || (!c.block.checked && workgroup_of_warps(c))) return false;
+  std::uint64_t words = 0;
+  for (const ir::Block& block : c.function.blocks)
+    for (const ir::Value v : block.insts)
+      if (const ir::Inst& inst = c.function.insts[v]; inst.op == ir::Op::warp_product)
+        words = std::max<std::uint64_t>(words, ir::WarpProduct::of(inst.imm).factor_words());
+  return words * 4 * c.block.max_block_threads <= c.profile.max_shared_bytes / 2;
+}
+
 void steps::split_threads(PassContext& c) {
   const std::uint32_t whole = c.block.checked ? 0 : workgroup_of_warps(c);
   if (whole) {
@@ -86,7 +97,7 @@ void steps::split_threads(PassContext& c) {
     c.block.workgroup_threads = c.info.workgroup_threads = whole;
   }
   c.block.faults = c.faults;
-  c.problem = passes::split_at_barriers(c.function, c.block);
+  c.problem = passes::split_at_barriers(c.function, c.module, c.block);
   if (!runs_grid(c) || c.function.shared_bytes <= c.profile.max_shared_bytes) return;
   c.info.sync.control_bytes = c.function.shared_bytes;
   const EntryInfo& front = c.front.lowered.info;

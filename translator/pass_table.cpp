@@ -74,15 +74,6 @@ constexpr Pass kPasses[] = {
         "is "
         "known which warp operations there are"),
 
-    {Phase::memory, "expand-products", Form::variables, kRequired,
-     [](const PassContext& c) { return c.info.sync.warp_operations && for_device(c); },
-     [](PassContext& c) {
-       const bool native =
-           c.builder->vulkan_memory() && c.model == ThreadModel::direct && !c.info.waits.spins;
-       passes::expand_products(c.function, c.module, native ? &c.profile : nullptr);
-     },
-     "products of matrices that are not the device's own are shuffles; before these become the "
-     "device's, or cut the kernel"},
     {Phase::memory, "meet-at-warp-operations", Form::variables, kRequired,
      [](const PassContext& c) {
        return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c) &&
@@ -150,6 +141,17 @@ constexpr Pass kPasses[] = {
      "shared memory that exceeds the device's moves into a buffer"},
     {Phase::memory, "fix-block-size", Form::variables, kRequired, in_regions, steps::fix_block_size,
      "the number of threads per invocation follows from the block's size"},
+    {Phase::memory, "expand-products", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return c.info.sync.warp_operations && for_device(c) && !meets_for_products(c);
+     },
+     [](PassContext& c) {
+       const bool native =
+           c.builder->vulkan_memory() && c.model == ThreadModel::direct && !c.info.waits.spins;
+       passes::expand_products(c.function, c.module, native ? &c.profile : nullptr);
+     },
+     "products of matrices that neither the device nor threads that meet in shared memory make are "
+     "shuffles; before these become the device's, and %tid the invocation's"},
 
     {Phase::threads, "lower-fault-notes", Form::variables, kRequired,
      [](const PassContext& c) { return c.faults.sites != 0; },

@@ -75,6 +75,7 @@ bool names_pass(std::string_view names, std::string_view pass);
 // What the rows ask.
 bool native_subgroups(const Profile& profile);  ///< subgroups of 32 can be had that are warps
 bool runs_grid(const PassContext& c);           ///< a workgroup runs all blocks of the grid
+bool meets_for_products(const PassContext& c);  ///< split-at-barriers multiplies matrices
 std::uint32_t idle_rounds(const PassContext& c);
 std::uint32_t routine_budget(const PassContext& c);
 std::uint32_t routine_cost(std::string_view name);

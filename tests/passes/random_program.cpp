@@ -107,7 +107,7 @@ class Generator {
       assign(b_.inst(Op::extract, Type::i32, {v}, 0));
       assign(b_.inst(Op::extract, Type::i32, {v}, 1));
     };
-    switch (pick(11)) {
+    switch (pick(shape_.products ? 12 : 11)) {
       case 0: b_.inst(Op::bar_sync, Type::none, {b_.i32(pick(3))}, 0); break;
       case 1: b_.inst(Op::bar_sync, Type::none, {b_.i32(4), b_.i32(32)}, pick(2)); break;
       case 2: {
@@ -140,6 +140,17 @@ class Generator {
       }
       case 8: assign(b_.inst(Op::warp_active, Type::i32, {})); break;
       case 9: b_.inst(Op::warp_sync, Type::none, {mask()}); break;
+      case 11: {
+        const WarpProduct form{.x = WarpProduct::Element::s8,
+                               .y = WarpProduct::Element::u8,
+                               .words = 4,
+                               .tall = pick(2) != 0};
+        std::vector<Value> operands;
+        for (unsigned i = 0; i + 1 < form.operands(); ++i) operands.push_back(value(Type::i32));
+        operands.push_back(mask());
+        both(b_.inst(Op::warp_product, form.result(), operands, form.bits()));
+        break;
+      }
       default: both(b_.inst(Op::warp_elect, Type::v2, {mask()}));
     }
   }

@@ -15,6 +15,7 @@ struct ProgramShape {
   bool wide = true;        ///< i64 operations
   unsigned barriers = 0;   ///< percent of operations: barriers, threads told apart by their numbers
   unsigned general = 0;    ///< percent of operations: barriers of all kinds and warp operations
+  bool products = false;   ///< of matrices among those
 };
 
 /// A function over a few i32, i64 and i1 variables that stores to slot 0 as it goes.

@@ -49,10 +49,11 @@ Seen check(std::mt19937& rng, const ProgramShape& shape, bool warps, const std::
   if (a.out_of_steps) return Seen::endless;
 
   Function f = source;
-  EXPECT_EQ(passes::split_at_barriers(f, {.workgroup_threads = invocations,
-                                          .max_block_threads = threads + extra,
-                                          .warps = warps}),
-            "");
+  EXPECT_EQ(
+      passes::split_at_barriers(
+          f, m,
+          {.workgroup_threads = invocations, .max_block_threads = threads + extra, .warps = warps}),
+      "");
   EXPECT_EQ(validate(f, m, false, false), "") << what << print(f, m);
   passes::structurize(f, m);
   EXPECT_EQ(validate(f, m, false, true), "") << what;
@@ -87,6 +88,7 @@ void many(unsigned seed, int programs, unsigned barriers, unsigned general, bool
     shape.backward = static_cast<unsigned>(rng() % 25);
     shape.barriers = barriers;
     shape.general = general;
+    shape.products = !warps;
     ++seen[static_cast<int>(check(rng, shape, warps, "program " + std::to_string(i)))];
     if (::testing::Test::HasFailure()) return;
   }
@@ -139,7 +141,8 @@ TEST(SplitAtBarriers, values_that_live_behind_many_warp_operations) {
     const Function source = votes_over(kValues[i]);
     ASSERT_EQ(validate(source, m, false, false), "");
     Function f = source;
-    ASSERT_EQ(passes::split_at_barriers(f, {.workgroup_threads = 32, .max_block_threads = 64}), "");
+    ASSERT_EQ(passes::split_at_barriers(f, m, {.workgroup_threads = 32, .max_block_threads = 64}),
+              "");
     ASSERT_EQ(validate(f, m, false, false), "");
     sizes[i] = 0;
     for (const Block& block : f.blocks) sizes[i] += block.insts.size();

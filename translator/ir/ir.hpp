@@ -251,6 +251,8 @@ struct WarpProduct {
   unsigned sum_registers() const { return halves ? row_blocks() : 2 * row_blocks(); }
   unsigned metadata_at() const { return sums_at() + sum_registers(); }
   unsigned operands() const { return metadata_at() + sparse + 1; }
+  /// That a thread has of both factors and the metadata.
+  unsigned factor_words() const { return (x == Element::f64 ? 2 : 1) * sums_at() + sparse; }
   Type result() const { return (x == Element::f64 || tall) && !halves ? Type::v4 : Type::v2; }
 
   std::uint64_t bits() const {

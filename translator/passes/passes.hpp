@@ -79,7 +79,7 @@ void number_in_one_row(Function& function, const std::uint32_t (&block)[3]);
 /// Function::region_threads and enlarges shared and local memory. With `warps`, warp operations are
 /// resolved by the device's subgroups where an invocation runs one thread and no thread yields.
 /// Needs variables, before structurizing; message when it cannot.
-std::string split_at_barriers(Function& function, const BlockOptions& options);
+std::string split_at_barriers(Function& function, Module& module, const BlockOptions& options);
 
 /// Structured control flow as SPIR-V wants it, from any graph. Needs variables (no phis).
 /// Afterwards every branch has its merge information, there is at most one exit block,

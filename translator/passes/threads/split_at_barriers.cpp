@@ -28,9 +28,10 @@ std::uint32_t words_of(Type type) {
 
 }  // namespace
 
-BarrierSplitter::BarrierSplitter(Function& function, std::uint32_t invocations,
+BarrierSplitter::BarrierSplitter(Function& function, Module& module, std::uint32_t invocations,
                                  std::uint32_t threads, const BlockOptions& options)
     : f_(function),
+      module_(module),
       b_(function),
       invocations_(invocations),
       per_invocation_((threads + invocations - 1) / invocations),
@@ -87,11 +88,13 @@ void BarrierSplitter::cut() {
         f_.insts[point.inst].object = inst.object;
         f_.blocks[b].insts.pop_back();
         b_.at(point.after);
-        if (inst.type == Type::v2) {
-          const Value low = b_.get(result0_), high = b_.get(result1_);
-          const Value both = b_.inst(Op::compose, Type::v2, {low, high});
+        if (inst.type == Type::v2 || inst.type == Type::v4) {
+          std::vector<Value> words{b_.get(result0_), b_.get(result1_)};
+          if (inst.type == Type::v4)
+            words.insert(words.end(), {b_.get(result2_), b_.get(result3_)});
+          const Value all = b_.inst(Op::compose, inst.type, words);
           f_.blocks[point.after].insts.pop_back();
-          f_.insts[v] = f_.insts[both];
+          f_.insts[v] = f_.insts[all];
         } else {
           f_.insts[v] = Inst{};
           f_.insts[v].op = Op::get_var;
@@ -111,6 +114,8 @@ void BarrierSplitter::cut() {
       points_.push_back(point);
       if (point.warp) {
         warps_ = true;
+        if (inst.op == Op::warp_product)
+          factor_words_ = std::max(factor_words_, WarpProduct::of(inst.imm).factor_words());
       } else if (point.yields) {
         // Threads at a barrier stay there while this one goes on.
         general_barriers_ = yields_ = true;
@@ -245,7 +250,7 @@ bool BarrierSplitter::live_within(LiveVariables& live, std::size_t each, std::si
   undefined_.clear();
   std::size_t sum = 0;
   for (std::uint32_t v = 0; v < f_.vars.size(); ++v) {
-    if (v == result0_ || v == result1_ || v == thread_ || v == local_ || v == local_base_ ||
+    if ((v >= result0_ && v <= result3_) || v == thread_ || v == local_ || v == local_base_ ||
         (blocks_ > 1 && v == block_))
       continue;
     const bool own = v >= resume_ && v <= tid_[2];
@@ -283,9 +288,10 @@ void BarrierSplitter::lay_out_state() {
   const auto add = [&](std::uint32_t v) {
     if (state_word_.emplace(v, state_words_).second) state_words_ += words_of(f_.vars[v].type);
   };
-  for (const std::uint32_t v :
-       {resume_, ready_, mask_, operand_, operand2_, key_, result0_, result1_})
+  for (const std::uint32_t v : {resume_, ready_, mask_, operand_, operand2_, key_})
     if (v == resume_ || !simple()) add(v);
+  for (const std::uint32_t v : results())
+    if (!simple()) add(v);
   for (const SyncPoint& point : points_)
     for (const std::uint32_t v : point.live) add(v);
   state_offset_ = thread_local_bytes_ * per_invocation_;
@@ -490,6 +496,8 @@ void BarrierSplitter::emit_end_of_stops(BlockId next) {
   save(resume_);
   if (!simple())
     for (const std::uint32_t v : {ready_, mask_, operand_, operand2_, key_}) save(v);
+  if (factor_words_)
+    for (const std::uint32_t v : results()) save(v);
   if (!subgroups_) write(shared_at(alive_, b_.get(slot_)), b_.i32(1));
   if (checked_) write(shared_at(where_, thread()), b_.get(resume_));
   b_.br(next);
@@ -535,10 +543,8 @@ void BarrierSplitter::emit_iteration(BlockId start, BlockId next) {
   for (const SyncPoint& point : points_) targets.push_back(point.stops ? emit_resume(point) : next);
   b_.at(dispatch);
   leave_warp();
-  if (warps_) {
-    restore(result0_);
-    restore(result1_);
-  }
+  if (warps_)
+    for (const std::uint32_t v : results()) restore(v);
   Block& block = f_.blocks[dispatch];
   block.cond = b_.get(resume_);
   f_.blocks[dispatch].term = Term::switch_;
@@ -633,8 +639,8 @@ std::string BarrierSplitter::run() {
   resume_ = i32("resume"), thread_ = i32("thread"), mask_ = i32("members"),
   operand_ = i32("operand");
   operand2_ = i32("operand2"), key_ = i32("key"), ready_ = i32("ready"), result0_ = i32("result");
-  result1_ = i32("result2"), iteration_ = i32("iteration"), slot_ = i32("slot"),
-  force_ = i32("force"), base_ = i32("base");
+  result1_ = i32("result2"), result2_ = i32("result3"), result3_ = i32("result4");
+  iteration_ = i32("iteration"), slot_ = i32("slot"), force_ = i32("force"), base_ = i32("base");
   state_base_ = i32("state_base"), local_base_ = i32("local_base"), count_ = i32("threads");
   lane_counter_ = i32("lane"), accumulator_ = i32("sum"), idle_ = i32("idle");
   for (std::uint32_t* each : {&value_[0], &value_[1]}) *each = i32("offer");
@@ -692,10 +698,10 @@ std::string BarrierSplitter::run() {
 
 }  // namespace split
 
-std::string split_at_barriers(Function& function, const BlockOptions& options) {
+std::string split_at_barriers(Function& function, Module& module, const BlockOptions& options) {
   const std::uint32_t invocations = std::max(1u, options.workgroup_threads);
-  return split::BarrierSplitter(function, invocations, std::max(1u, options.max_block_threads),
-                                options)
+  return split::BarrierSplitter(function, module, invocations,
+                                std::max(1u, options.max_block_threads), options)
       .run();
 }
 

@@ -37,8 +37,8 @@ struct WarpKind {
 
 class BarrierSplitter {
  public:
-  BarrierSplitter(Function& function, std::uint32_t invocations, std::uint32_t threads,
-                  const BlockOptions& options);
+  BarrierSplitter(Function& function, Module& module, std::uint32_t invocations,
+                  std::uint32_t threads, const BlockOptions& options);
   std::string run();
 
  private:
@@ -84,6 +84,10 @@ class BarrierSplitter {
   void resolve_thread(BlockId done);
   void resolve_kind(const WarpKind& kind, Value present);
   void over_lanes(const WarpKind& kind, Value present);
+  void offer_factors(const WarpProduct& form, const std::vector<Value>& operands);
+  void multiply(const WarpProduct& form, Value present);
+  /// The variables of a thread's result. A product of matrices begins with its sums in them.
+  std::vector<std::uint32_t> results() const;
   Value barrier_word(Value index, std::uint32_t word);
   Value existing_lanes();
 
@@ -166,6 +170,7 @@ class BarrierSplitter {
   }
 
   Function& f_;
+  Module& module_;
   Builder b_;
   const std::uint32_t invocations_, per_invocation_, idle_rounds_;
   const std::array<std::uint32_t, 3> grid_;  ///< of the blocks that the workgroup runs
@@ -192,8 +197,8 @@ class BarrierSplitter {
   // memory.
   std::uint32_t resume_ = 0, thread_ = 0, mask_ = 0, operand_ = 0, operand2_ = 0, key_ = 0,
                 ready_ = 0;
-  std::uint32_t result0_ = 0, result1_ = 0, local_ = 0, block_ = 0, ctaid_[3] = {0, 0, 0},
-                tid_[3] = {0, 0, 0};
+  std::uint32_t result0_ = 0, result1_ = 0, result2_ = 0, result3_ = 0, local_ = 0, block_ = 0,
+                ctaid_[3] = {0, 0, 0}, tid_[3] = {0, 0, 0};
   // Of the invocation
   std::uint32_t iteration_ = 0, slot_ = 0, force_ = 0, base_ = 0, state_base_ = 0, local_base_ = 0,
                 count_ = 0, idle_ = 0;
@@ -211,6 +216,7 @@ class BarrierSplitter {
   std::uint32_t alive_ = 0, progress_ = 3, done_ = 6, barriers_ = 7;  ///< done_: by block
   std::uint32_t moved_ = 0, waits_in_ = 0, gone_ = 0, arrived_ = 0, voted_ = 0, exchange_ = 0,
                 exchange_high_ = 0, control_words_ = 0;
+  std::uint32_t factors_ = 0, factor_words_ = 0;  ///< of products of matrices, of each thread
   std::uint32_t ended_ = 0, strayed_ = 0, where_ = 0,
                 members_ = 0;  ///< check_sync: threads that ended after
                                ///< some work; by warp: their lanes; by

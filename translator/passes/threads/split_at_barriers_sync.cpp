@@ -1,6 +1,7 @@
 // Barriers and warp operations of split_at_barriers. Threads announce themselves in shared memory
 // while they run. Between the two barriers at a round's end the workgroup decides which threads may
 // continue, and warp operations get their results.
+#include "translator/passes/threads/expand_products.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/threads/split_at_barriers.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
@@ -93,6 +94,7 @@ void BarrierSplitter::lay_out_shared() {
   control_words_ = at;
   exchange_ = take(exchanges_ && share ? warp_count_ * 32 : 0);
   exchange_high_ = take(warp_wide_ && share ? warp_count_ * 32 : 0);
+  factors_ = take(factor_words_ * warp_count_ * 32);
   where_ = take(checked_ ? threads : 0);
   members_ = take(checked_ && warps_ ? threads : 0);
   shared_offset_ = (f_.shared_bytes + 3) & ~3u;
@@ -147,6 +149,12 @@ void BarrierSplitter::arrive_at_warp(const SyncPoint& point) {
       break;
     case Op::warp_sync:
     case Op::warp_elect: members = arg(0); break;
+    case Op::warp_product: {
+      const auto operands = f_.args(point.inst);
+      members = operands.back();
+      offer_factors(WarpProduct::of(inst.imm), {operands.begin(), operands.end()});
+      break;
+    }
     default: break;
   }
   b_.set(mask_, members);
@@ -287,6 +295,8 @@ void BarrierSplitter::emit_resolve() {
   const auto one = [&] {
     set_thread();
     for (const std::uint32_t v : {resume_, ready_, mask_, operand_, operand2_, key_}) restore(v);
+    if (factor_words_)
+      for (const std::uint32_t v : results()) restore(v);
     const BlockId done = b_.new_block();
     resolve_thread(done);
     b_.at(done);
@@ -345,8 +355,7 @@ void BarrierSplitter::resolve_thread(BlockId done) {
     if (!last) b_.at(other);
   }
   b_.at(store);
-  save(result0_);
-  save(result1_);
+  for (const std::uint32_t v : results()) save(v);
   b_.br(done);
 }
 
@@ -386,8 +395,56 @@ void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
       b_.set(result1_, lanes.flag(b_.cmp(Op::eq, leader, lane())));
       break;
     }
+    case Op::warp_product: multiply(WarpProduct::of(kind.mode), present); break;
     default: break;
   }
+}
+
+std::vector<std::uint32_t> BarrierSplitter::results() const {
+  if (!factor_words_) return {result0_, result1_};
+  return {result0_, result1_, result2_, result3_};
+}
+
+/// Factors and metadata go to shared memory, where a thread has a word in each array of them; sums
+/// stay the thread's.
+void BarrierSplitter::offer_factors(const WarpProduct& form, const std::vector<Value>& operands) {
+  std::uint32_t word = 0, sum = 0;
+  const auto offer = [&](unsigned operand, Value part) {
+    if (operand >= form.sums_at() && operand < form.metadata_at())
+      b_.set(results()[sum++], part);
+    else
+      write(shared_at(factors_ + word++ * warp_count_ * 32, thread()), part);
+  };
+  for (unsigned i = 0; i + 1 < operands.size(); ++i) {
+    const bool wide = f_.insts[operands[i]].type == Type::i64;
+    offer(i, wide ? b_.inst(Op::trunc, Type::i32, {operands[i]}) : operands[i]);
+    if (wide) offer(i, b_.inst(Op::high, Type::i32, {operands[i]}));
+  }
+}
+
+void BarrierSplitter::multiply(const WarpProduct& form, Value present) {
+  warp::Lanes lanes(b_);
+  const std::uint32_t wide = form.x == WarpProduct::Element::f64 ? 2 : 1;
+  const Value base = b_.op2(Op::and_, thread(), b_.i32(~31u));
+  const auto word = [&](std::uint32_t number, Value lane) {
+    const std::uint32_t at = factors_ + number * warp_count_ * 32;
+    return lanes.shuffled(present, lane, read(shared_at(at, b_.op2(Op::add, base, lane))));
+  };
+  const auto from_lane = [&](unsigned operand, Value lane) {
+    if (operand >= form.metadata_at()) return word(wide * form.sums_at(), lane);
+    if (wide == 1) return word(operand, lane);
+    const Value low = word(2 * operand, lane);
+    return b_.inst(Op::pack, Type::i64, {low, word(2 * operand + 1, lane)});
+  };
+  std::vector<Value> operands(form.operands());
+  for (unsigned i = 0; i < form.sum_registers(); ++i) {
+    Value sum = b_.get(results()[wide * i]);
+    if (wide == 2) sum = b_.inst(Op::pack, Type::i64, {sum, b_.get(results()[2 * i + 1])});
+    operands[form.sums_at() + i] = sum;
+  }
+  const Value all = ProductBuilder(b_, module_, form, operands, lane(), from_lane).run();
+  for (unsigned i = 0; i < (form.result() == Type::v4 ? 4u : 2u); ++i)
+    b_.set(results()[i], b_.inst(Op::extract, Type::i32, {all}, i));
 }
 
 // Matches and reductions look at the members one after the other.
