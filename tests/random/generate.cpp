@@ -272,9 +272,42 @@ std::string Generator::surface() {
                             handle, list);
 }
 
+/// A product of matrices by each warp.
+std::string Generator::product() {
+  struct Form {
+    const char *name, *rest;
+    char factor, sum;  ///< registers, of which there are so many of a, of b and of c
+    unsigned a, b, c;
+  };
+  static constexpr Form kForms[] = {
+      {"mma.sync.aligned.m16n8k16.row.col.s32.s8.u8.s32", "", 'r', 'r', 2, 1, 4},
+      {"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc", "", 'r', 'r', 1, 1, 2},
+      {"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", "", 'r', 'r', 2, 1, 2},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "", 'r', 'f', 4, 2, 4},
+      {"mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", "", 'r', 'f', 2, 1, 4},
+      {"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "", 'g', 'g', 1, 1, 2},
+      {"mma.sp.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32", ", %r3, 1", 'r', 'r', 2, 2, 4}};
+  const Form& form = kForms[pick(std::size(kForms))];
+  const auto list = [&](char kind, unsigned count) {
+    const unsigned all = kind == 'r' ? 8 : kind == 'f' ? 4 : 2, first = pick(all);
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < count; ++i)
+      names.push_back(fmt::format("%{}{}", kind, (first + i) % all));
+    return fmt::format("{{{}}}", fmt::join(names, ", "));
+  };
+  std::string text = form.name;
+  const char* between = " ";
+  for (const auto& [kind, count] : {std::pair(form.sum, form.c), std::pair(form.factor, form.a),
+                                    std::pair(form.factor, form.b), std::pair(form.sum, form.c)}) {
+    text += between + list(kind, count);
+    between = ", ";
+  }
+  return text + form.rest + ";\n";
+}
+
 /// What needs every thread: barriers, exchanges through shared memory, warp operations.
 std::string Generator::together() {
-  switch (pick(plain_ ? 3 : 9)) {
+  switch (pick(plain_ ? 3 : 10)) {
     case 0: return "bar.sync 0;\n";
     case 1:
     case 2:
@@ -295,7 +328,8 @@ std::string Generator::together() {
     case 6:
       return fmt::format("shfl.sync.up.b32 {}, {}, {}, {}, -1;\n", operand('R', false),
                          operand('r', false), pick(32), choose("0", "0x1000"));
-    case 7:
+    case 7: return product();
+    case 8:
       return fmt::format("vote.sync.{}.pred {}, {}, -1;\n", choose("all", "any", "uni"),
                          operand('P', false), operand('p', false));
     default:

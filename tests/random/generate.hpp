@@ -56,6 +56,7 @@ class Generator {
   std::string counter();
   std::string surface();
   std::string together();
+  std::string product();
 
   // generate_flow.cpp: control flow and whole kernels
   Statement statement(const Place& at);
