@@ -213,7 +213,7 @@ uint f32_fma_rn_fused(const in uint a, const in uint b, const in uint c)
     float x = uintBitsToFloat(a);
     float y = uintBitsToFloat(b);
     float z = uintBitsToFloat(c);
-    float own = fma(x, y, z);
+    precise float own = fma(x, y, z);
     uint r = floatBitsToUint(own);
     float least = min(min(abs(x), abs(y)), min(abs(z), abs(own)));
     if ((floatBitsToUint(least) & F32_NAN) < 0x00800000u)
@@ -413,7 +413,8 @@ uint f32_sqrt_rn_fused(const in uint a)
         precise float root = x * inverse;
         precise float half_inverse = inverse * 0.5f;
         precise float rest = fma(-root, root, x);
-        r = floatBitsToUint(fma(rest, half_inverse, root));
+        precise float better = fma(rest, half_inverse, root);
+        r = floatBitsToUint(better);
     }
     else
     {

@@ -132,6 +132,22 @@ TEST(Emit, native_floats) {
   EXPECT_NE(text.find("NoContraction"), std::string::npos);
 }
 
+// A driver that makes a product and a sum of an fma, which SPIR-V permits, rounds twice then: it is
+// seen to, whatever it makes of the two elsewhere.
+TEST(Emit, an_fma_is_one_operation) {
+  const std::string text = check_all([&](Kernel& k, const Profile&) {
+    const Value a = k.input(Type::i32);
+    k.output(k.inst(Op::native_ffma, Type::i32, {a, a, a}));
+  });
+  const std::size_t at = text.find(" NoContraction");
+  ASSERT_NE(at, std::string::npos) << text;
+  const std::size_t from = text.rfind('%', at);
+  const std::string id = text.substr(from, at - from);
+  const std::size_t made = text.find("\n" + id + " = OpExtInst %float ");
+  ASSERT_NE(made, std::string::npos) << text;
+  EXPECT_LT(text.find(" Fma ", made), text.find('\n', made + 1)) << text;
+}
+
 TEST(Emit, floats_that_only_floats_use_have_no_bits) {
   const std::string text = check_all([&](Kernel& k, const Profile&) {
     const Value a = k.input(Type::i32);

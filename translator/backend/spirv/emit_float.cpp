@@ -30,8 +30,11 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_fsub: return exact(op(spv::Op::OpFSub, float_type(), in(0), in(1)));
     case Op::native_fmul: return exact(op(spv::Op::OpFMul, float_type(), in(0), in(1)));
     case Op::native_fdiv: return set_float(v, op(spv::Op::OpFDiv, float_type(), in(0), in(1)));
-    case Op::native_ffma:
-      return set_float(v, ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2)));
+    case Op::native_ffma: {
+      // Drivers may make a product and a sum of it, and one again of what is left of those.
+      const Id fma = ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2));
+      return o_.float_controls ? exact(fma) : set_float(v, fma);
+    }
     case Op::native_fsqrt: return set_float(v, ext(GLSLstd450Sqrt, float_type(), in(0)));
     case Op::native_feq: return compare(spv::Op::OpFOrdEqual);
     case Op::native_flt: return compare(spv::Op::OpFOrdLessThan);
