@@ -45,6 +45,13 @@ TEST(NanSelects, go_where_only_comparisons_follow) {
       << "the selection between other numbers is no selection of NaN";
 }
 
+TEST(NanSelects, go_where_the_root_of_the_number_selects) {
+  EXPECT_EQ(selects(kProduct + "  %10 = native_unary i32 imm=32 %9\n  %11 = and_ i32 %10 %1\n"
+                               "  %12 = ult i1 %2 %11\n  %13 = select i32 %12 %1 %10\n"
+                               "  store mem=shared,4 %1 %13\n  exit\n"),
+            1u);
+}
+
 TEST(NanSelects, stay_where_an_operation_that_does_not_select_hands_the_nan_on) {
   EXPECT_EQ(
       selects(kProduct + "  %10 = native_fadd i32 %9 %4\n  store mem=shared,4 %1 %10\n  exit\n"),

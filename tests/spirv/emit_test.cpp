@@ -148,6 +148,21 @@ TEST(Emit, an_fma_is_one_operation) {
   EXPECT_LT(text.find(" Fma ", made), text.find('\n', made + 1)) << text;
 }
 
+TEST(Emit, a_test_for_nan_compares_floats_where_the_module_keeps_nan) {
+  for (const bool keeps : {false, true}) {
+    const std::string text = check_all(
+        [&](Kernel& k, const Profile&) {
+          const Value magnitude = k.b.op2(Op::and_, k.input(Type::i32), k.b.i32(0x7fffffff));
+          k.output(k.b.cmp(Op::ult, k.b.i32(0x7f800000), magnitude));
+          k.output(k.b.cmp(Op::ult, k.b.i32(0x7f800001), magnitude), 4);
+        },
+        {}, [&](const Profile& p) { return p.features.keeps_specials32 == keeps; });
+    ASSERT_FALSE(text.empty());
+    EXPECT_EQ(text.find("OpIsNan") != std::string::npos, keeps) << text;
+    EXPECT_NE(text.find("OpULessThan"), std::string::npos) << text;
+  }
+}
+
 TEST(Emit, floats_that_only_floats_use_have_no_bits) {
   const std::string text = check_all([&](Kernel& k, const Profile&) {
     const Value a = k.input(Type::i32);

@@ -88,6 +88,19 @@ bool Emitter::narrow_compare(Value v, const Inst& inst) {
   return true;
 }
 
+// A NaN is beyond infinity without its sign. In a module that keeps NaN, one comparison of floats.
+bool Emitter::nan_test(Value v, const Inst& inst) {
+  if (inst.op != Op::ult || !o_.float_controls || !p_.features.keeps_specials32) return false;
+  const Value magnitude = f_.arg(v, 1);
+  std::uint64_t infinity = 0, mask = 0;
+  if (f_.insts[magnitude].type != Type::i32 || f_.insts[magnitude].op != Op::and_ ||
+      !is_constant(f_.arg(v, 0), infinity) || infinity != 0x7f800000 ||
+      !is_constant(f_.arg(magnitude, 1), mask) || mask != 0x7fffffff)
+    return false;
+  set(v, op(spv::Op::OpIsNan, b_.type_bool(), float_value(f_.arg(magnitude, 0))));
+  return true;
+}
+
 // SPIR-V 1.3 selects between vectors by a vector.
 Id Emitter::select(Type type, Id condition, Id yes, Id no) {
   const unsigned parts = pairs(type) || type == Type::v2 ? 2 : type == Type::v4 ? 4 : 1;
@@ -104,6 +117,7 @@ void Emitter::arith(Value v, const Inst& inst) {
   const bool compares = inst.op == Op::eq || inst.op == Op::ne || inst.op == Op::ult ||
                         inst.op == Op::ule || inst.op == Op::slt || inst.op == Op::sle;
   if (compares && f_.insts[f_.arg(v, 0)].type == Type::i64 && narrow_compare(v, inst)) return;
+  if (compares && nan_test(v, inst)) return;
   if (inst.op == Op::smin || inst.op == Op::smax) {
     // Of signed type, because SPIRV-Tools, which some drivers run, folds these by the type's
     // signedness.

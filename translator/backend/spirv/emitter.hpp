@@ -92,6 +92,7 @@ class Emitter {
   void arith(Value v, const Inst& inst);
   Id select(ir::Type type, Id condition, Id yes, Id no);
   bool narrow_compare(Value v, const Inst& inst);
+  bool nan_test(Value v, const Inst& inst);
   void shift(Value v, const Inst& inst);
   void divide(Value v, const Inst& inst);
   void convert(Value v, const Inst& inst);

@@ -61,7 +61,8 @@ class NanSelects {
   Use use(Value user, unsigned operand) const {
     const Op op = f_.insts[user].op;
     if (is_within(op, Op::native_feq, Op::native_fle)) return Use::none;
-    if (is_within(op, Op::native_fadd, Op::native_fsqrt)) return Use::passes;
+    if (is_within(op, Op::native_fadd, Op::native_fsqrt) || op == Op::native_unary)
+      return Use::passes;
     switch (op) {
       case Op::phi: return Use::passes;
       case Op::select: return selected(user) ? Use::none : operand ? Use::passes : Use::none;
