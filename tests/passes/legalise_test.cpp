@@ -81,6 +81,93 @@ b0:
   }
 }
 
+// Vulkan promises 2 ulp of 1 / sqrt x for normal x, PTX less than 2^-22.9: where fma are fused, one
+// step of Newton makes up for it.
+TEST(LegaliseFloat, an_inverse_root_of_two_ulp_is_within_the_manuals_bound_after_one_step) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = frsqrt i32 fp=f32,approx %2
+  store mem=slot,4 %1 %3
+  exit
+)");
+  Profile profile = *find_profile("nvidia");
+  profile.exactness.native_approx = profile.exactness.canonical_nan32 = false;
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+  p.expect_valid();
+  EXPECT_FALSE(p.has(Op::library)) << print(p.f, p.m);
+  int ulps = 0;
+  RunOptions options{.trace = false};
+  options.operation = [&](const Function&, const Inst& inst, std::span<const Bits> args,
+                          Bits& result) {
+    const auto of = [&](std::size_t i) { return std::bit_cast<float>(args[i].w[0]); };
+    float value = 0;
+    switch (inst.op) {
+      case Op::native_unary: {
+        const float x = std::fpclassify(of(0)) == FP_SUBNORMAL ? std::copysign(0.0f, of(0)) : of(0);
+        value = static_cast<float>(1 / std::sqrt(static_cast<double>(x)));
+        if (std::isnormal(value))
+          value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) +
+                                       static_cast<std::uint32_t>(ulps));
+        break;
+      }
+      case Op::native_fmul: value = of(0) * of(1); break;
+      case Op::native_ffma: value = std::fma(of(0), of(1), of(2)); break;
+      default: return false;
+    }
+    result = Bits::of(std::bit_cast<std::uint32_t>(value));
+    return true;
+  };
+  Memory memory;
+  memory.of(Space::slot).resize(4);
+  const auto root_of = [&](std::uint32_t x) {
+    put(memory, Space::param, 0, x);
+    EXPECT_EQ(p.run(memory, options).error, "");
+    return word(memory, Space::slot, 0);
+  };
+  std::mt19937 rng(7);
+  for (ulps = -2; ulps <= 2; ++ulps) {
+    double worst = 0;
+    for (int i = 0; i < 20000; ++i) {
+      // Denormals are every eighth.
+      const auto x = static_cast<std::uint32_t>(rng() % (i % 8 ? 0x7f800000u : 0x00800000u) | 1u);
+      const double want = 1 / std::sqrt(static_cast<double>(std::bit_cast<float>(x)));
+      worst = std::max(worst, std::abs(std::bit_cast<float>(root_of(x)) / want - 1));
+    }
+    EXPECT_LT(worst, 0x1p-23) << ulps;
+    constexpr std::uint32_t kSpecial[][2] = {{0x00000000, 0x7f800000}, {0x80000000, 0xff800000},
+                                             {0x7f800000, 0x00000000}, {0xff800000, 0x7fffffff},
+                                             {0xbf800000, 0x7fffffff}, {0x80000001, 0x7fffffff},
+                                             {0x7fc00000, 0x7fffffff}, {0xff812345, 0x7fffffff}};
+    for (const auto& [x, want] : kSpecial) EXPECT_EQ(root_of(x), want) << std::hex << x;
+  }
+}
+
+TEST(LegaliseFloat, an_inverse_root_with_ftz_takes_denormals_for_zeros) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = frsqrt i32 fp=f32,approx,ftz %2
+  store mem=slot,4 %1 %3
+  exit
+)");
+  Profile profile = *find_profile("nvidia");
+  for (const bool own : {true, false}) {
+    Parsed each = p;
+    profile.exactness.native_approx = own;
+    EXPECT_TRUE(passes::legalise_float(each.f, each.m, {.profile = profile}));
+    each.expect_valid();
+    EXPECT_EQ(each.any([&](Value v, BlockId) {
+      return each.f.insts[v].op == Op::native_unary &&
+             each.f.insts[each.f.arg(v, 0)].op == Op::select;
+    }),
+              !own)
+        << print(each.f, each.m);
+  }
+}
+
 TEST(FloatRanges, an_fma_with_known_constants_does_not_care_about_flushed_denormals) {
   const auto flushed = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? x * 0 : x; };
   std::mt19937 rng(5);

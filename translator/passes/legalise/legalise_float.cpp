@@ -105,7 +105,9 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
   const NumKind kind = inst.fp.kind;
   const bool compares = inst.type == Type::i1;
   if (kind == NumKind::f16 || kind == NumKind::bf16) return half(inst, row, args);
-  if (!fast_ && kind == NumKind::f32 && p_.exactness.native_approx && is_approximate(inst.fp.round))
+  const bool approximates =
+      p_.exactness.native_approx || (p_.exactness.fused_fma32 && inst.op == Op::frsqrt);
+  if (!fast_ && kind == NumKind::f32 && approximates && is_approximate(inst.fp.round))
     if (const auto own = approximate_natively(inst, args))
       return inst.fp.sat ? saturate(kind, *own) : *own;
   const bool quotient_or_root = inst.op == Op::fdiv || inst.op == Op::frcp || inst.op == Op::fsqrt;

@@ -158,6 +158,10 @@ class FloatLegaliser {
   // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as
   // div.rn is.
   std::optional<Value> approximate_natively(const Inst& inst, const std::vector<Value>& args);
+  /// One step of Newton from `y`, which Vulkan has within 2 ulp of 1 / sqrt x, by the device's
+  /// fused fma: within 2^-23.4, as the root's rounding is all that counts. Zeros, infinities and
+  /// NaN, of which no step comes, are `y`.
+  Value better_root(Value x, Value y);
   /// What a sign change changes, in single precision.
   std::optional<Value> negated(Value v) const;
   // Of an approximate quotient the manual says: a divisor above 2^126 gives 0, or NaN for an

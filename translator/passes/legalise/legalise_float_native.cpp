@@ -120,10 +120,13 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
   };
   const auto own = [&](Value a) {
     const Row& row = *find_row(inst.op);
-    if (row.native == Op::undef) return b_.inst(Op::native_unary, Type::i32, {a}, row.glsl);
-    return native(row, NumKind::f32, {a}, Type::i32);
+    if (row.native != Op::undef) return native(row, NumKind::f32, {a}, Type::i32);
+    const Value result = b_.inst(Op::native_unary, Type::i32, {a}, row.glsl);
+    return p_.exactness.native_approx ? result : better_root(a, result);
   };
-  const Value x = args[0];
+  // NVIDIA's own take denormals for zeros.
+  const bool flushes = inst.fp.ftz && !p_.exactness.native_approx;
+  const Value x = flushes ? flush(NumKind::f32, args[0]) : args[0];
   const bool unscaled = inst.fp.ftz || ranges_.of(x).normal();
   const auto denormal = [&] {
     return b_.cmp(Op::ult, b_.op2(Op::and_, x, b_.i32(0x7fffffff)), b_.i32(kLeast));
@@ -152,6 +155,15 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
     }
     default: return std::nullopt;
   }
+}
+
+Value FloatLegaliser::better_root(Value x, Value y) {
+  constexpr std::uint32_t kMinusOne = 0xbf800000, kMinusHalf = 0xbf000000;
+  const Value root = b_.inst(Op::native_fmul, Type::i32, {x, y});
+  const Value excess = b_.inst(Op::native_ffma, Type::i32, {root, y, b_.i32(kMinusOne)});
+  const Value half = b_.inst(Op::native_fmul, Type::i32, {y, b_.i32(kMinusHalf)});
+  const Value better = b_.inst(Op::native_ffma, Type::i32, {half, excess, y});
+  return canonical(NumKind::f32, b_.select(is_nan(NumKind::f32, excess), y, better));
 }
 
 std::optional<Value> FloatLegaliser::negated(Value v) const {
