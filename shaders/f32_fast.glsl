@@ -311,6 +311,54 @@ uint f32_rcp_rn(const in uint a)
     return f32_div_rn(0x3f800000u, a);
 }
 
+// A quotient by fused fma, of operands that keep all steps normal, from an estimate of 1 / y within
+// 3 ulp: a better reciprocal, and the quotient corrected twice by its remainder, the second time by
+// an exact one. With y's significand in [1, 2) the last sum is off by half an ulp times the
+// reciprocal's error, 2^-26 y of an ulp, and a quotient is at least 2^-24 / y of an ulp from a tie:
+// right unless y is next to 2.
+float f32_fused_quotient(const in float x, const in float y, const in float estimate)
+{
+    precise float error = fma(-y, estimate, 1.0f);
+    precise float inverse = fma(estimate, error, estimate);
+    precise float first = x * inverse;
+    precise float rest = fma(-first, y, x);
+    precise float second = fma(rest, inverse, first);
+    precise float last = fma(-second, y, x);
+    precise float quotient = fma(last, inverse, second);
+    return quotient;
+}
+
+// Where the device's fma is fused but its quotients are estimates: other operands than those go the
+// long way.
+uint f32_div_rn_fused(const in uint a, const in uint b)
+{
+    uint ua = a & F32_NAN;
+    uint ub = b & F32_NAN;
+    bool zero = ua == 0u;
+    bool fits = ua - 0x21800000u < 0x3c000000u;  // from 2^-60 to 2^60
+    fits = fits || zero;
+    bool divides = ub - 0x21800000u < 0x3c000000u;
+    bool usual = (b & 0x7fffffu) < 0x7fff00u;
+    divides = divides && usual;
+    uint r = 0u;
+    if (fits && divides)
+    {
+        float y = uintBitsToFloat(b);
+        float quotient = f32_fused_quotient(uintBitsToFloat(a), y, 1.0f / y);
+        r = floatBitsToUint(quotient) | ((a ^ b) & SIGN_BIT);  // of zeros
+    }
+    else
+    {
+        r = f32_div_rn(a, b);
+    }
+    return r;
+}
+
+uint f32_rcp_rn_fused(const in uint a)
+{
+    return f32_div_rn_fused(0x3f800000u, a);
+}
+
 // The quotient where the device's own is right for normal operands and quotients (the capability
 // exact_div32). A dividend that is denormal, or so much smaller than the divisor that the quotient
 // may be, is scaled by 2^100, a denormal divisor as well: every quotient that is no zero or

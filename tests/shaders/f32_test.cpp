@@ -59,6 +59,49 @@ TEST(F32, div_by_the_devices_own) {
   }
 }
 
+TEST(F32, div_by_a_fused_fma) {
+  Inputs inputs;
+  int failures = 0;
+  for (int i = 0; i < runs() && failures < 5; ++i) {
+    const U a = i % 64 ? inputs.f32() : i & 64 ? 0x80000000u : 0;
+    const U b = i & 1 ? inputs.f32() : inputs.f32_near(a, 27);
+    const U want = bits(opaque(opaque(f32(a)) / opaque(f32(b))));
+    const U got = on_device(i & 2, [&] { return glsl::f32_div_rn_fused(a, b); });
+    if (got == want) continue;
+    ++failures;
+    ADD_FAILURE() << std::hex << a << " / " << b << " gives " << got << ", not " << want;
+  }
+}
+
+// From any estimate that is near enough, for the quotients next to ties: of an odd divisor b those
+// where m b and a 2^k differ by little, with a tie m of 25 bits.
+TEST(F32, div_by_a_fused_fma_from_estimates_next_to_ties) {
+  unsigned ties = 0, failures = 0;
+  const std::uint32_t step = exhaustive() ? 2 : 166;
+  for (std::uint32_t b = 0x800001; b < 0xffff00 && failures < 5; b += step) {
+    std::uint64_t inverse = b;  // modulo 2^64, by Newton
+    for (int i = 0; i < 6; ++i) inverse *= 2 - b * inverse;
+    for (int difference = -3; difference <= 3; ++difference)
+      for (int k = 24; k <= 25; ++k) {
+        const std::uint64_t unit = std::uint64_t{1} << k,
+                            apart = static_cast<std::uint64_t>(difference);
+        const std::uint64_t m = ((inverse * apart) & (unit - 1)) | (k == 24 ? unit : 0);
+        const std::uint64_t a = (m * b - apart) >> k;
+        if (!(m & 1) || m < 0x1000000 || a < 0x800000 || a > 0xffffff) continue;
+        ++ties;
+        const float x = static_cast<float>(a), y = static_cast<float>(b),
+                    want = opaque(x) / opaque(y);
+        for (int ulps = -3; ulps <= 3; ++ulps) {
+          const float estimate = f32(bits(opaque(1.0f) / y) + static_cast<U>(ulps));
+          const float got = glsl::f32_fused_quotient(x, y, estimate);
+          failures += got != want;
+          EXPECT_EQ(got, want) << x << " / " << y << ", " << ulps << " ulp";
+        }
+      }
+  }
+  EXPECT_GT(ties, 50000u);
+}
+
 TEST(F32, fma) {
   constexpr Three routines[] = FOUR(f32_fma);
   for (int mode = 0; mode < 4; ++mode) {
@@ -159,6 +202,9 @@ TEST(F32, rcp_by_the_devices_own) {
 }
 TEST(F32, sqrt_by_the_devices_own) {
   check_one("sqrt", {glsl::f32_sqrt_rn_scaled}, [](float a) { return std::sqrt(a); });
+}
+TEST(F32, rcp_by_a_fused_fma) {
+  check_one("rcp", {glsl::f32_rcp_rn_fused}, [](float a) { return opaque(1.0f) / a; });
 }
 // By the estimate that a processor has.
 TEST(F32, sqrt_by_a_fused_fma) {

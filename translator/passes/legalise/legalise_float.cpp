@@ -190,7 +190,7 @@ std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
   if (!quotient_or_root) return text;
   if (row.op == Op::fsqrt ? p_.exactness.exact_sqrt32 : p_.exactness.exact_div32)
     return text + "_scaled";
-  return row.op == Op::fsqrt && p_.exactness.fused_fma32 ? text + "_fused" : text;
+  return p_.exactness.fused_fma32 ? text + "_fused" : text;
 }
 
 Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> args) {
