@@ -168,6 +168,30 @@ b0:
   }
 }
 
+// A sum's result is flushed once, around a loop too, and its operands where they come from memory.
+TEST(LegaliseFloat, what_is_flushed_is_not_flushed_again) {
+  const auto flushes = [](std::string_view first, std::string_view last) {
+    Parsed p(std::string("b0:\n  %1 = constant i32 0x0\n  %2 = constant i32 0x80000000\n"
+                         "  %3 = load i32 mem=param,4,readonly %1\n  br b1\n"
+                         "b1:\n  %4 = phi i32 ") +
+             std::string(first) + " %7\n  %5 = fadd i32 fp=f32,rn,ftz %4 %4\n" +
+             "  %6 = xor_ i32 %5 %2\n  %7 = fadd i32 fp=f32,rn" + std::string(last) + " %6 %5\n" +
+             "  %8 = flt i1 fp=f32,ftz %7 %1\n  cond_br %8 b1 b2\n"
+             "b2:\n  store mem=slot,4 %1 %7\n  exit\n");
+    Profile profile = *find_profile("lavapipe");
+    profile.exactness.canonical_nan32 = true;
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+    p.expect_valid();
+    return p.count(Op::select);
+  };
+  // Each sum's result.
+  EXPECT_EQ(flushes("%1", ",ftz"), 2u);
+  // The phi, once for each of the two that read it.
+  EXPECT_EQ(flushes("%3", ",ftz"), 4u);
+  // One result, the phi, and the other result at its comparison.
+  EXPECT_EQ(flushes("%1", ""), 4u);
+}
+
 TEST(FloatRanges, an_fma_with_known_constants_does_not_care_about_flushed_denormals) {
   const auto flushed = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? x * 0 : x; };
   std::mt19937 rng(5);

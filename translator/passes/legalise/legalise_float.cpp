@@ -7,6 +7,7 @@
 namespace ptx2spv::passes::floats {
 
 bool FloatLegaliser::run() {
+  find_flushed();
   return rewrite_.run([&](Value v) {
     const Inst inst = f_.insts[v];
     const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
@@ -23,7 +24,9 @@ bool FloatLegaliser::run() {
     }
     if (inst.op == Op::funord)
       return b_.op2(Op::or_, is_nan(inst.fp.kind, args[0]), is_nan(inst.fp.kind, args[1]));
-    return arithmetic(inst, args);
+    const Value result = arithmetic(inst, args);
+    if (is_flushed(v)) set_flushed(result);
+    return result;
   });
 }
 
@@ -170,7 +173,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
     result = call(routine(row, inst.fp), inst.type, args);
   }
   if (compares) return result;
-  if (flush_here) result = flush(kind, result);
+  if (flush_here && row.rounded) result = flush(kind, result);
   return inst.fp.sat ? saturate(kind, result) : result;
 }
 

@@ -169,6 +169,10 @@ class FloatLegaliser {
   Value beyond_divisor(const std::vector<Value>& args, Value quotient);
 
   // legalise_float_ftz.cpp: results that are flushed
+  /// Finds the values of the function that are no denormals, loops' among them.
+  void find_flushed();
+  bool is_flushed(Value v) const { return v < flushed_.size() && flushed_[v]; }
+  void set_flushed(Value v);
   Value flush(NumKind kind, Value a);
   // .ftz where rounding can lift a result to the least normal number: the hardware looks at the
   // result as it were with more exponents, so that some of those become zero all the same. Of sums
@@ -200,6 +204,7 @@ class FloatLegaliser {
   SsaRewriter rewrite_;
   Builder& b_;
   FloatRanges ranges_;
+  std::vector<bool> flushed_;  ///< values of single precision that are no denormals
 };
 
 }  // namespace ptx2spv::passes::floats

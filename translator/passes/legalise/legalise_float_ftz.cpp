@@ -1,16 +1,68 @@
 // Flushed operands and results.
+#include <algorithm>
+#include <span>
+
 #include "translator/passes/legalise/legalise_float.hpp"
 
 namespace ptx2spv::passes::floats {
 
+void FloatLegaliser::find_flushed() {
+  if (fast_ || std::ranges::none_of(f_.insts, [](const Inst& inst) { return inst.fp.ftz; })) return;
+  // Optimistic: what hands on others' values hands on no denormal until one of them may be one.
+  std::vector<std::vector<Value>> users(f_.insts.size());
+  std::vector<Value> work;
+  flushed_.assign(f_.insts.size(), true);
+  const auto handed_on = [&](Value v) -> std::span<const Value> {
+    const Inst& inst = f_.insts[v];
+    const auto args = f_.args(v);
+    if (inst.op == Op::phi) return args;
+    if (inst.op == Op::select) return args.subspan(1);
+    const bool sign = inst.op == Op::xor_ && f_.insts[args[1]].op == Op::constant &&
+                      f_.insts[args[1]].imm == 0x80000000u;
+    const bool magnitude = inst.op == Op::and_ && f_.insts[args[1]].op == Op::constant &&
+                           f_.insts[args[1]].imm == 0x7fffffffu;
+    return sign || magnitude ? args.first(1) : std::span<const Value>();
+  };
+  for (const Block& block : f_.blocks)
+    for (const Value v : block.insts) {
+      const Inst& inst = f_.insts[v];
+      const auto from = handed_on(v);
+      for (const Value a : from) users[a].push_back(v);
+      if (inst.type == Type::i32 && !from.empty()) continue;
+      const bool single = inst.type == Type::i32 && inst.fp.kind == NumKind::f32;
+      if (inst.op == Op::constant && ((inst.imm & 0x7f800000u) || !(inst.imm & 0x7fffffffu)))
+        continue;
+      if (single && find_row(inst.op) && inst.fp.ftz) continue;
+      flushed_[v] = false;
+      work.push_back(v);
+    }
+  while (!work.empty()) {
+    const Value v = work.back();
+    work.pop_back();
+    for (const Value user : users[v]) {
+      if (!flushed_[user]) continue;
+      flushed_[user] = false;
+      work.push_back(user);
+    }
+  }
+}
+
+void FloatLegaliser::set_flushed(Value v) {
+  if (v >= flushed_.size()) flushed_.resize(v + 1);
+  flushed_[v] = true;
+}
+
 Value FloatLegaliser::flush(NumKind kind, Value a) {
+  if (kind == NumKind::f32 && (is_flushed(a) || ranges_.of(a).normal())) return a;
   const Format f = format_of(kind);
   // A constant stays one, for with_constant.
   if (const Inst& c = f_.insts[a]; c.op == Op::constant)
     return c.imm & f.exponent ? a : constant(kind, c.imm & f.sign);
   const Value small =
       b_.cmp(Op::eq, b_.op2(Op::and_, a, constant(kind, f.exponent)), constant(kind, 0));
-  return b_.select(small, b_.op2(Op::and_, a, constant(kind, f.sign)), a);
+  const Value flushed = b_.select(small, b_.op2(Op::and_, a, constant(kind, f.sign)), a);
+  if (kind == NumKind::f32) set_flushed(flushed);
+  return flushed;
 }
 
 std::optional<Value> FloatLegaliser::flushing(const Inst& inst, const Row& row,
