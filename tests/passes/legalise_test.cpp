@@ -280,6 +280,49 @@ b0:
   }
 }
 
+TEST(LegaliseAtomics, inc_and_dec_through_all_words_are_additions) {
+  const auto text = [](const std::string& op, const std::string& bound) {
+    return R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 0x2
+  %3 = shl i32 %1 %2
+  %4 = constant i32 0x0
+  %5 = constant i32 )" +
+           bound + "\n  %6 = atomic i32 mem=shared,4," + op + R"( %4 %5
+  store mem=slot,4 %3 %6
+  exit
+)";
+  };
+  for (const std::string op : {"inc", "dec"}) {
+    Parsed other(text(op, "0xfffffffe"), Form::variables);
+    passes::legalise_atomics(other.f, *find_profile("nvidia"));
+    EXPECT_TRUE(other.has(Op::atomic_cas));
+    for (const std::uint32_t first : {0u, 40u, 0x80000000u, 0xffffffffu}) {
+      Parsed p(text(op, "0xffffffff"), Form::variables);
+      passes::legalise_atomics(p.f, *find_profile("nvidia"));
+      p.expect_valid();
+      EXPECT_FALSE(p.has(Op::atomic_cas)) << print(p.f, p.m);
+      Memory memory;
+      memory.of(Space::slot).resize(4 * 64);
+      put(memory, Space::shared, 0, first);
+      RunOptions options;
+      options.threads[0] = 64;
+      EXPECT_EQ(p.run(memory, options).error, "");
+      const std::uint32_t step = op == "inc" ? 1 : ~0u;
+      EXPECT_EQ(word(memory, Space::shared, 0), first + 64 * step);
+      std::vector<std::uint32_t> found, want;
+      for (std::uint32_t t = 0; t < 64; ++t) {
+        found.push_back(word(memory, Space::slot, 4 * t));
+        want.push_back(first + t * step);
+      }
+      std::ranges::sort(found);
+      std::ranges::sort(want);
+      EXPECT_EQ(found, want);
+    }
+  }
+}
+
 /// Before each swap threads wait, so that others come first.
 void delay_swaps(Function& f) {
   Builder b(f);
@@ -311,7 +354,7 @@ b0:
   %3 = and_ i32 %1 %2
   %4 = constant i32 0x2
   %5 = shl i32 %3 %4
-  %6 = constant i32 0xffffffff
+  %6 = constant i32 0x7fffffff
   %7 = atomic i32 mem=shared,4,inc %5 %6
   %8 = shl i32 %1 %4
   store mem=slot,4 %8 %7

@@ -1,5 +1,7 @@
 #include "translator/passes/legalise/legalise_atomics.hpp"
 
+#include <optional>
+
 #include "ptx2spv/abi.hpp"
 #include "translator/passes/legalise/lane_groups.hpp"
 #include "translator/passes/rewrite.hpp"
@@ -143,9 +145,23 @@ class Legaliser {
       return tells_lanes_apart() && keeps_lanes_together() ? lock_as_one(value, inst)
                                                            : locked(value, inst);
     }
+    if (const auto step = whole_cycle(inst)) {
+      f_.args(value)[1] = b_.i32(*step);
+      f_.insts[value].mem.atomic = AtomicOp::add;
+      return rw_.keep(value);
+    }
     if (cas) return inst.mem.bytes == 2 ? narrow_cas(value, inst) : rw_.keep(value);
     if (native32(inst, profile_)) return rw_.keep(value);
     cas_loop(value, inst);
+  }
+
+  /// What inc or dec adds where its bound is the largest word.
+  std::optional<std::uint32_t> whole_cycle(const Inst& inst) const {
+    const bool up = inst.mem.atomic == AtomicOp::inc;
+    if (inst.op != Op::atomic || (!up && inst.mem.atomic != AtomicOp::dec)) return {};
+    const Inst& bound = f_.insts[f_.operands[inst.first + 1]];
+    if (bound.op != Op::constant || bound.imm != ~0u) return {};
+    return up ? 1 : ~0u;
   }
 
   /// Whether a word's bits are a subgroup's lanes.
