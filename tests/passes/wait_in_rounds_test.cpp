@@ -121,6 +121,23 @@ TEST(WaitInRounds, LanesGoOnWhileOthersOfTheirWarpWait) {
   }
 }
 
+TEST(WaitInRounds, OperationsOfABlockBehindAWaitMeetOnce) {
+  std::string operations = "  control_barrier\n  %13 = constant i32 0xffffffff\n";
+  for (int i = 0; i < 8; ++i)
+    operations += "  %4" + std::to_string(i) + " = warp_vote i32 imm=3 %7 %13\n";
+  std::string text = chain(operations);
+  const std::string store = "store mem=slot,4 %21 %24";
+  text.replace(text.find(store), store.size(),
+               "%48 = add i32 %40 %47\n  %49 = add i32 %24 %48\n  store mem=slot,4 %21 %49");
+  test::Parsed p(text, test::Form::variables);
+  const auto want = results(p.f, p.m);
+  passes::wait_in_rounds(p.f);
+  EXPECT_TRUE(passes::native_warps(p.f));
+  p.expect_valid();
+  EXPECT_EQ(p.count(Op::subgroup_barrier), 1u) << print(p.f, p.m);
+  EXPECT_EQ(results(p.f, p.m), want);
+}
+
 /// Counts the threads behind it, for whose words it waits one by one: a loop around a wait.
 constexpr std::string_view kLookBack = R"(
   var $0 i32 place

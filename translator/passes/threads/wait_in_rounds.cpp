@@ -71,8 +71,8 @@ class Rounds {
     return rest;
   }
 
-  /// Blocks end at yields, which go, and begin at barriers and warp operations. Threads end in
-  /// blocks that have nothing else.
+  /// Blocks end at yields, which go. Those with a barrier or a warp operation begin with one: lanes
+  /// that come to a block meet there or do not. Threads end in blocks that have nothing else.
   void split() {
     for (BlockId block = 0; block < f_.blocks.size(); ++block) {
       std::vector<Value>& insts = f_.blocks[block].insts;
@@ -84,7 +84,7 @@ class Rounds {
           retries_.emplace_back(block, split_at(block, i));
           break;
         }
-        if (i != 0 && converges(op)) {
+        if (converges(op) && !converges(f_.insts[insts[0]].op)) {
           split_at(block, i);
           break;
         }
