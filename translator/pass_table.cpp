@@ -126,6 +126,14 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::lower_surfaces(c.function, c.module, c.options, c.info); },
      "after inlining, because a handle that is a parameter has a binding of its own; the last "
      "pass to need registers as variables and calls gone"},
+    {Phase::memory, "legalise-nanosleep", Form::variables, kRequired, always,
+     [](PassContext& c) {
+       const bool apart = c.profile.exactness.independent_threads && !in_regions(c);
+       passes::legalise_nanosleep(c.function,
+                                  apart && for_device(c) && c.profile.features.shader_clock);
+     },
+     "where threads advance independently, those that pause leave the memory to others; before "
+     "control flow is rearranged"},
     {Phase::memory, "legalise-atomics", Form::variables, kRequired, always,
      [](PassContext& c) {
        Profile atomics = c.profile;

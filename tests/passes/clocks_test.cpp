@@ -107,5 +107,35 @@ TEST(Clocks, ReadingsAreNeitherSharedNorDropped) {
   EXPECT_EQ(f.count(Op::read_clock, static_cast<std::uint64_t>(ir::ClockScope::subgroup)), 2u);
 }
 
+/// How often a thread has read the clock that counts its readings after nanosleep, with this one.
+std::uint32_t readings(std::uint32_t nanoseconds, bool by_clock) {
+  ir::Module module;
+  ir::Function function;
+  ir::Builder b(function);
+  b.at(b.new_block());
+  b.inst(Op::nanosleep, Type::none, {b.i32(nanoseconds)});
+  const Value now =
+      b.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ir::ClockScope::subgroup));
+  b.store(b.i32(0), b.inst(Op::extract, Type::i32, {now}, 0), {.space = Space::trap, .bytes = 4});
+  b.exit();
+  passes::legalise_nanosleep(function, by_clock);
+  EXPECT_EQ(ir::validate(function, module, false, false), "");
+  ir::Memory memory;
+  memory.of(Space::trap).resize(4);
+  EXPECT_EQ(ir::interpret(function, module, memory, {.max_steps = 1u << 27}).error, "");
+  std::uint32_t word = 0;
+  std::memcpy(&word, memory.of(Space::trap).data(), 4);
+  return word;
+}
+
+TEST(Clocks, NanosleepWaitsTwoTicksANanosecondForAMillisecondAtMost) {
+  EXPECT_EQ(readings(350, false), 1u);
+  // One reading begins, the next shows a tick, and the last is the kernel's own.
+  EXPECT_EQ(readings(0, true), 3u);
+  EXPECT_EQ(readings(1, true), 4u);
+  EXPECT_EQ(readings(350, true), 702u);
+  EXPECT_EQ(readings(0x80000001u, true), 2000002u);
+}
+
 }  // namespace
 }  // namespace ptx2spv

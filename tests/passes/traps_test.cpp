@@ -123,6 +123,7 @@ TEST(YieldInSpinLoops, LoopsThatOnlyWaitGetOne) {
   const std::string decide = "  %9 = eq i1 %5 %4\n";
   EXPECT_EQ(yields_in("  %5 = load i32 mem=global,4,volatile %1\n" + decide), 1u);
   EXPECT_EQ(yields_in("  %5 = load i32 mem=shared,4,volatile %3\n" + decide), 1u);
+  EXPECT_EQ(yields_in("  nanosleep %2\n  %5 = load i32 mem=shared,4,volatile %3\n" + decide), 1u);
   EXPECT_EQ(yields_in("  %5 = atomic_cas i32 mem=shared,4 %3 %3 %2\n" + decide), 1u);
   EXPECT_EQ(yields_in("  %5 = atomic i32 mem=global,4,exch %1 %2\n" + decide), 1u);
   EXPECT_EQ(yields_in("  %5 = atomic i32 mem=global,4,or %1 %2\n" + decide), 1u);

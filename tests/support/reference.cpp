@@ -450,6 +450,7 @@ class Machine {
       case Op::atomic:
       case Op::atomic_cas: result = atomic(t, inst, args); return;
       case Op::memory_barrier:
+      case Op::nanosleep:
       case Op::progress: return;
       case Op::bar_sync:
         arrive(inst, args);

@@ -115,6 +115,7 @@ class FunctionLowering {
   /// No result depends on it. That of createpolicy is for cache hints alone, and launches follow
   /// each other as they are.
   void lower_hint(const Instruction&) {}
+  void lower_nanosleep(const Instruction& inst);
   void lower_refused(const Instruction& inst) { refuse(inst); }
   void lower_trap_instruction(const Instruction& inst);
   void lower_trap(abi::TrapKind kind, const std::string& message,

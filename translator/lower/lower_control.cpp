@@ -50,6 +50,10 @@ void FunctionLowering::branch_by_index(Value index, std::uint32_t list) {
   end_by_switch(b_.get(at->second.index));
 }
 
+void FunctionLowering::lower_nanosleep(const Instruction& inst) {
+  b_.inst(Op::nanosleep, Type::none, {read(args(inst)[0], ptx::Type::u32)});
+}
+
 void FunctionLowering::lower_barrier(const Instruction& inst) {
   const auto a = args(inst);
   const ptx::Modifiers& mods = *inst.mods;

@@ -187,6 +187,9 @@ bool elide_nan_selects(Function& function);
 /// buffer, or what they count where it has none. On SSA form, before legalise_int64.
 void legalise_clocks(Function& function, const Features& features, std::uint32_t rates);
 
+/// Op::nanosleep waits by the subgroup's clock, or goes. Registers are variables.
+void legalise_nanosleep(Function& function, bool by_clock);
+
 /// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64
 /// as pairs of words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and
 /// library calls remain. Runs once, on SSA form; needs no second round.

@@ -14,4 +14,20 @@ inline Value lowest_lane(Builder& b, Value mask) {
   return b.inst(Op::find_msb, Type::i32, {lowest});
 }
 
+/// Ticks of the clock of the subgroup, the low word. The device has shader_clock.
+inline Value subgroup_ticks(Builder& b) {
+  const Value ticks =
+      b.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ClockScope::subgroup));
+  return b.inst(Op::extract, Type::i32, {ticks}, 0);
+}
+
+/// A loop until so many ticks have gone by since `start`. Registers are variables.
+inline void wait_by_ticks(Builder& b, Value start, Value ticks) {
+  const BlockId wait = b.new_block(), done = b.new_block();
+  b.br(wait);
+  b.at(wait);
+  b.cond_br(b.cmp(Op::ult, b.op2(Op::sub, subgroup_ticks(b), start), ticks), wait, done);
+  b.at(done);
+}
+
 }  // namespace ptx2spv::passes

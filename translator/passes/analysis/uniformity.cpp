@@ -29,7 +29,8 @@ bool may_wait(const Inst& inst) {
   const unsigned flags = info(inst.op).flags;
   const bool plain = inst.op == Op::get_var || inst.op == Op::set_var || inst.op == Op::load ||
                      inst.op == Op::store || inst.op == Op::progress ||
-                     inst.op == Op::memory_barrier || inst.op == Op::surf_query ||
+                     inst.op == Op::memory_barrier || inst.op == Op::nanosleep ||
+                     inst.op == Op::surf_query ||
                      (is_warp_operation(inst.op) && inst.op != Op::warp_sync);
   return read || (!plain && (flags & (flag::R | flag::W)));
 }

@@ -1,5 +1,7 @@
 #include "translator/passes/legalise/lane_groups.hpp"
 
+#include "translator/passes/subgroups.hpp"
+
 namespace ptx2spv::passes {
 
 std::uint32_t LaneGroups::variable(const char* name) {
@@ -49,21 +51,12 @@ std::uint32_t LaneGroups::first_wait() {
 
 void LaneGroups::wait_at_random(std::uint32_t v_span) {
   constexpr std::uint32_t kMost = 1u << 19;
-  const auto clock = [&] {
-    const Value ticks =
-        b_.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ClockScope::subgroup));
-    return b_.inst(Op::extract, Type::i32, {ticks}, 0);
-  };
   const Value span = b_.get(v_span), one = b_.i32(1);
-  const Value start = clock();
+  const Value start = subgroup_ticks(b_);
   const Value drawn = b_.op2(Op::lshr, b_.op2(Op::mul, start, b_.i32(2654435769u)), b_.i32(12));
   const Value ticks = b_.op2(Op::and_, drawn, b_.op2(Op::sub, span, one));
   b_.set(v_span, b_.op2(Op::umin, b_.op2(Op::shl, span, one), b_.i32(kMost)));
-  const BlockId wait = b_.new_block(), done = b_.new_block();
-  b_.br(wait);
-  b_.at(wait);
-  b_.cond_br(b_.cmp(Op::ult, b_.op2(Op::sub, clock(), start), ticks), wait, done);
-  b_.at(done);
+  wait_by_ticks(b_, start, ticks);
 }
 
 }  // namespace ptx2spv::passes

@@ -116,6 +116,7 @@ class Yields {
     };
     switch (inst.op) {
       case Op::set_var:
+      case Op::nanosleep:
       case Op::memory_barrier: return true;
       case Op::store: return inst.mem.space == Space::local;
       case Op::atomic_cas: return operands_stay();
