@@ -103,14 +103,15 @@ void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBo
   if (to_array) mark_box(array, box);
   if (array.image_backed) {
     std::vector<VkBufferImageCopy> copies;
-    const bool dense_rows = image.row_pitch == image.row_bytes();
     for (std::uint32_t z = 0; z < image.depth; ++z) {
       const std::uint64_t slice = offset + z * image.slice_pitch;
-      if (dense_rows) {
-        copies.push_back(dense_copy(image, slice, z, 1, 0, image.height));
-      } else {
-        for (std::uint32_t y = 0; y < image.height; ++y)
-          copies.push_back(dense_copy(image, slice + y * image.row_pitch, z, 1, y, 1));
+      // Vulkan's largest distance of rows.
+      const std::uint32_t rows = image.row_pitch >> 31 ? 1 : image.height;
+      for (std::uint32_t y = 0; y < image.height; y += rows) {
+        copies.push_back(dense_copy(image, slice + y * image.row_pitch, z, 1, y, rows));
+        if (rows > 1)
+          copies.back().bufferRowLength =
+              static_cast<std::uint32_t>(image.row_pitch / image.texel_bytes);
       }
     }
     const auto count = static_cast<std::uint32_t>(copies.size());

@@ -159,9 +159,14 @@ fs::path executable_folder() {
 /// Lets the loader find the layer that limits devices. False: it is not there.
 bool add_limits_layer() {
   static const bool found = [] {
-    const fs::path place = executable_folder() / "../dev/layers";  // of a build tree
     std::error_code error;
-    if (!fs::exists(place / "VkLayer_ptx2spv_limits.json", error)) return false;
+    const auto has_layer = [&](const fs::path& place) {
+      return fs::exists(place / "VkLayer_ptx2spv_limits.json", error);
+    };
+    // Of a build tree; the CUDA programs of tests lie deeper.
+    fs::path place = executable_folder() / "../dev/layers";
+    if (!has_layer(place)) place = executable_folder() / "../../dev/layers";
+    if (!has_layer(place)) return false;
     const char* old = std::getenv("VK_ADD_LAYER_PATH");
     const std::string all = (old && *old ? std::string(old) + ":" : "") + place.string();
     ::setenv("VK_ADD_LAYER_PATH", all.c_str(), 1);

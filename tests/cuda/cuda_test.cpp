@@ -555,7 +555,8 @@ TEST_P(CudaHostSide, AnswersAsNvidias) {
 INSTANTIATE_TEST_SUITE_P(All, CudaHostSide,
                          ::testing::Values("arrays", "boxes", "waits", "conditions", "mappings",
                                            "units", "homeless", "references", "pools", "edges",
-                                           "foreign", "pairing"));
+                                           "foreign", "pairing"),
+                         [](const auto& each) { return std::string(each.param); });
 
 // The reasons of calls and what they leave in a trace are kept by thread, too.
 TEST(CudaExits, DestructorsAndHandlersMakeCalls) {

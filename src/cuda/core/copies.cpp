@@ -406,6 +406,16 @@ CUresult copy_to_peer(const Side& from, const Side& to, const Extent& extent, bo
   return status ? done(*status) : eSuccess;
 }
 
+/// Whether an array and memory of its device exchange texels by commands.
+bool fits_array(const Side& memory, const Side& array, const Extent& extent) {
+  if (memory.kind != kMemoryDevice || array.kind != kMemoryArray || !same_device(memory, array))
+    return false;
+  const std::size_t texel = array.texel();
+  return goes_by_pages(array, extent) && memory.offset % texel == 0 &&
+         (extent.height * extent.depth == 1 || memory.pitch % texel == 0) &&
+         (extent.depth == 1 || memory.slice % texel == 0);
+}
+
 /// From device to device, through the host where the devices or the layouts differ too much.
 CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) {
   if (same_device(from, to)) {
@@ -423,6 +433,12 @@ CUresult copy_on_device(const Side& from, const Side& to, const Extent& extent) 
     if (from.kind == kMemoryArray && to.kind == kMemoryDevice)
       if (std::byte* mapped = to.memory->buffer->mapped())
         return read_side(from, extent, mapped + to.offset, to.pitch, to.slice);
+    if (fits_array(from, to, extent))
+      return done(to.array->array.copy_from(*from.memory->buffer, from.offset,
+                                            box_of(to, extent, from.pitch, from.slice)));
+    if (fits_array(to, from, extent))
+      return done(from.array->array.copy_to(*to.memory->buffer, to.offset,
+                                            box_of(from, extent, to.pitch, to.slice)));
   } else {
     bool copied = false;
     const CUresult code = copy_to_peer(from, to, extent, copied);
@@ -521,6 +537,7 @@ bool is_for_queue(const StreamObject& stream, std::initializer_list<const Side*>
   if (synchronous()) return false;
   bool hidden = false;
   for (const Side* side : sides) {
+    if (side->kind == kMemoryArray) continue;
     const Allocation* memory = side->memory.get();
     if (!memory || !memory->buffer || memory->context->device != stream.context->device)
       return false;
@@ -544,11 +561,20 @@ CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
   Extent extent;
   Side from, to;
   given = false;
-  if (!c.WidthInBytes || c.Height != 1 || c.Depth != 1) return eSuccess;
+  if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
   if (CUresult code = resolve_both(c, extent, from, to); code != eSuccess) return code;
-  given = !ranges_overlap(from, to, extent) && is_for_queue(stream, {&from, &to});
+  const bool to_array = fits_array(from, to, extent), from_array = fits_array(to, from, extent);
+  const bool one_row = extent.height == 1 && extent.depth == 1 && from.kind != kMemoryArray &&
+                       to.kind != kMemoryArray && !ranges_overlap(from, to, extent);
+  given = (to_array || from_array || one_row) && is_for_queue(stream, {&from, &to});
   if (!given) return eSuccess;
   return give_queue(stream, [&](Stream& opened) {
+    if (to_array)
+      return opened.copy(*from.memory->buffer, from.offset, to.array->array,
+                         box_of(to, extent, from.pitch, from.slice));
+    if (from_array)
+      return opened.copy(from.array->array, *to.memory->buffer, to.offset,
+                         box_of(from, extent, to.pitch, to.slice));
     return opened.copy(*from.memory->buffer, from.offset, *to.memory->buffer, to.offset,
                        extent.width);
   });
