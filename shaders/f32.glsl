@@ -42,23 +42,23 @@ int f32_order(const in uint a)
     return int(PICK(int(a) < 0, a ^ F32_NAN, a));
 }
 
-// min and max: a NaN gives way to the other operand; two NaN give the canonical one.
+// min and max: a NaN gives way to the other operand; two NaN give the canonical one. In the order
+// of numbers, which wraps around, NaN of both signs lie between the infinities: what is added moves
+// them to its end for a minimum, and to its beginning for a maximum.
 uint f32_min(const in uint a, const in uint b)
 {
-    bool a_nan = (a & F32_NAN) > F32_INF;
-    bool b_nan = (b & F32_NAN) > F32_INF;
-    uint lesser = PICK(f32_order(a) < f32_order(b), a, b);
-    uint r = PICK(a_nan, b, PICK(b_nan, a, lesser));
-    return PICK(a_nan && b_nan, F32_NAN, r);
+    int x = int(uint(f32_order(a)) - 0x7fffffu);
+    int y = int(uint(f32_order(b)) - 0x7fffffu);
+    uint r = PICK(x < y, a, b);
+    return PICK((r & F32_NAN) > F32_INF, F32_NAN, r);
 }
 
 uint f32_max(const in uint a, const in uint b)
 {
-    bool a_nan = (a & F32_NAN) > F32_INF;
-    bool b_nan = (b & F32_NAN) > F32_INF;
-    uint greater = PICK(f32_order(a) < f32_order(b), b, a);
-    uint r = PICK(a_nan, b, PICK(b_nan, a, greater));
-    return PICK(a_nan && b_nan, F32_NAN, r);
+    int x = int(uint(f32_order(a)) + 0x7fffffu);
+    int y = int(uint(f32_order(b)) + 0x7fffffu);
+    uint r = PICK(x < y, b, a);
+    return PICK((r & F32_NAN) > F32_INF, F32_NAN, r);
 }
 
 uint f32_min_nan(const in uint a, const in uint b)

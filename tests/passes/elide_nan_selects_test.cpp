@@ -45,6 +45,16 @@ TEST(NanSelects, go_where_only_comparisons_follow) {
       << "the selection between other numbers is no selection of NaN";
 }
 
+TEST(NanSelects, go_where_a_comparison_admits_no_nan) {
+  const std::string compared = kProduct + "  %10 = native_flt i1 %9 %4\n";
+  EXPECT_EQ(
+      selects(compared + "  %11 = select i32 %10 %9 %4\n  store mem=shared,4 %1 %11\n  exit\n"),
+      1u);
+  EXPECT_EQ(
+      selects(compared + "  %11 = select i32 %10 %4 %9\n  store mem=shared,4 %1 %11\n  exit\n"), 2u)
+      << "the other way round a NaN is chosen";
+}
+
 TEST(NanSelects, go_where_the_root_of_the_number_selects) {
   EXPECT_EQ(selects(kProduct + "  %10 = native_unary i32 imm=32 %9\n  %11 = and_ i32 %10 %1\n"
                                "  %12 = ult i1 %2 %11\n  %13 = select i32 %12 %1 %10\n"

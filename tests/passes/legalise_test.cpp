@@ -81,6 +81,49 @@ b0:
   }
 }
 
+TEST(LegaliseFloat, the_lesser_or_greater_of_a_constant_is_a_selection) {
+  constexpr std::uint32_t kNumbers[] = {0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff,
+                                        0x00800000, 0x80800000, 0x3f7fffff, 0x3f800000, 0xbf800000,
+                                        0x3f800001, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345,
+                                        0x7f800001, 0xff800001};
+  for (const bool least : {true, false})
+    for (const unsigned side : {0u, 1u})
+      for (const std::uint32_t limit : {0x3f800000u, 0xbf800000u, 0x00800000u, 0x7f800000u, 0u}) {
+        Parsed p(
+            "b0:\n  %1 = constant i32 0x0\n  %2 = load i32 mem=param,4,readonly %1\n  %3 = "
+            "constant i32 " +
+            std::to_string(limit) + "\n  %4 = " + (least ? "fmin" : "fmax") + " i32 fp=f32 " +
+            (side ? "%2 %3" : "%3 %2") + "\n  store mem=slot,4 %1 %4\n  exit\n");
+        EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("portable")}));
+        p.expect_valid();
+        EXPECT_FALSE(p.has(Op::library)) << print(p.f, p.m);
+        for (const bool flushing : {false, true}) {
+          RunOptions options{.trace = false};
+          options.operation = [&](const Function&, const Inst& inst, std::span<const Bits> args,
+                                  Bits& result) {
+            if (inst.op != Op::native_flt) return false;
+            const auto of = [&](std::size_t i) {
+              const float x = std::bit_cast<float>(args[i].w[0]);
+              return flushing && std::fpclassify(x) == FP_SUBNORMAL ? 0.0f : x;
+            };
+            result = Bits::of(of(0) < of(1));
+            return true;
+          };
+          for (const std::uint32_t x : kNumbers) {
+            const float a = std::bit_cast<float>(x), b = std::bit_cast<float>(limit);
+            const bool below = a < b || (a == b && std::signbit(a));
+            const std::uint32_t want = std::isnan(a) || below != least ? limit : x;
+            Memory memory;
+            memory.of(Space::slot).resize(4);
+            put(memory, Space::param, 0, x);
+            EXPECT_EQ(p.run(memory, options).error, "");
+            EXPECT_EQ(word(memory, Space::slot, 0), want)
+                << std::hex << x << (least ? " min " : " max ") << limit << ", side " << side;
+          }
+        }
+      }
+}
+
 // Vulkan promises 2 ulp of 1 / sqrt x for normal x, PTX less than 2^-22.9: where fma are fused, one
 // step of Newton makes up for it.
 TEST(LegaliseFloat, an_inverse_root_of_two_ulp_is_within_the_manuals_bound_after_one_step) {

@@ -58,6 +58,13 @@ class NanSelects {
     return constant(f_.arg(v, 1), kNan) && tested(f_.arg(v, 0)) == number ? number : 0;
   }
 
+  /// Whether a selection's first value is compared by its condition, which holds for no NaN.
+  bool compares(Value v) const {
+    const Value condition = f_.arg(v, 0);
+    if (!is_within(f_.insts[condition].op, Op::native_feq, Op::native_fle)) return false;
+    return f_.arg(condition, 0) == f_.arg(v, 1) || f_.arg(condition, 1) == f_.arg(v, 1);
+  }
+
   Use use(Value user, unsigned operand) const {
     const Op op = f_.insts[user].op;
     if (is_within(op, Op::native_feq, Op::native_fle)) return Use::none;
@@ -65,7 +72,9 @@ class NanSelects {
       return Use::passes;
     switch (op) {
       case Op::phi: return Use::passes;
-      case Op::select: return selected(user) ? Use::none : operand ? Use::passes : Use::none;
+      case Op::select:
+        return selected(user) || !operand || (operand == 1 && compares(user)) ? Use::none
+                                                                              : Use::passes;
       case Op::and_: return magnitude_of(user) ? Use::passes : Use::observes;
       case Op::xor_:
         return constant(f_.arg(user, operand ^ 1), kSign) ? Use::passes : Use::observes;

@@ -162,8 +162,11 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
   const auto easy = nearest && (kind == NumKind::f32 || kind == NumKind::f64)
                         ? with_constant(inst.op, kind, operands)
                         : std::nullopt;
-  if (easy) {
-    result = *easy;
+  const bool chooses = inst.op == Op::fmin || inst.op == Op::fmax;
+  const auto limit =
+      chooses && kind == NumKind::f32 && !inst.fp.nan ? limited(inst.op, args) : std::nullopt;
+  if (easy || limit) {
+    result = easy ? *easy : *limit;
   } else if (use_native) {
     result = native(row, kind, args, inst.type);
     if (!compares && !known.result.finite()) result = canonical(kind, result);

@@ -158,6 +158,9 @@ class FloatLegaliser {
   // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as
   // div.rn is.
   std::optional<Value> approximate_natively(const Inst& inst, const std::vector<Value>& args);
+  /// The lesser or greater of a value and a constant, which a NaN gives way to: a selection. The
+  /// constant is normal, so that flushed denormals do not matter, or 0, compared by its bits.
+  std::optional<Value> limited(Op op, const std::vector<Value>& args);
   /// One step of Newton from `y`, which Vulkan has within 2 ulp of 1 / sqrt x, by the device's
   /// fused fma: within 2^-23.4, as the root's rounding is all that counts. Zeros, infinities and
   /// NaN, of which no step comes, are `y`.

@@ -66,6 +66,27 @@ std::optional<Value> FloatLegaliser::with_constant(Op op, NumKind kind,
   return std::nullopt;
 }
 
+std::optional<Value> FloatLegaliser::limited(Op op, const std::vector<Value>& args) {
+  const bool least = op == Op::fmin;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Value limit = args[i], x = args[1 - i];
+    const auto bits = static_cast<std::uint32_t>(f_.insts[limit].imm);
+    const bool number = (bits & 0x7fffffffu) <= 0x7f800000u;
+    if (f_.insts[limit].op != Op::constant || !number) continue;
+    Value within = 0;
+    if (bits & 0x7f800000u)
+      within = b_.inst(Op::native_flt, Type::i1, {least ? x : limit, least ? limit : x});
+    else if (bits == 0 && least)
+      within = b_.cmp(Op::ult, b_.op2(Op::xor_, x, b_.i32(0x80000000u)), b_.i32(0x7f800001));
+    else if (bits == 0)
+      within = b_.cmp(Op::ult, b_.op2(Op::sub, x, b_.i32(1)), b_.i32(0x7f800000));
+    else
+      continue;
+    return b_.select(within, x, limit);
+  }
+  return std::nullopt;
+}
+
 Value FloatLegaliser::native(const Row& row, NumKind kind, const std::vector<Value>& args,
                              Type type) {
   if (row.op == Op::frcp)
