@@ -81,6 +81,31 @@ b0:
   }
 }
 
+// Between operations that flush nothing looks at the NaN either.
+TEST(LegaliseFloat, of_a_chain_that_flushes_only_the_last_nan_is_selected) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = fadd i32 fp=f32,rn,ftz %2 %2
+  %4 = fmul i32 fp=f32,rn,ftz %3 %2
+  %5 = fadd i32 fp=f32,rn,ftz %4 %3
+  store mem=slot,4 %1 %5
+  exit
+)");
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("lavapipe")}));
+  EXPECT_TRUE(passes::elide_nan_selects(p.f));
+  passes::simplify(p.f, p.m);
+  p.expect_valid();
+  EXPECT_EQ(p.count([&](Value v, BlockId) {
+    if (p.f.insts[v].op != Op::select) return false;
+    const Inst& chosen = p.f.insts[p.f.arg(v, 1)];
+    return chosen.op == Op::constant && chosen.imm == 0x7fffffffu;
+  }),
+            1u)
+      << print(p.f, p.m);
+}
+
 TEST(LegaliseFloat, the_lesser_or_greater_of_a_constant_is_a_selection) {
   constexpr std::uint32_t kNumbers[] = {0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff,
                                         0x00800000, 0x80800000, 0x3f7fffff, 0x3f800000, 0xbf800000,
@@ -187,6 +212,7 @@ b0:
   }
 }
 
+// Of a device that keeps them.
 TEST(LegaliseFloat, an_inverse_root_with_ftz_takes_denormals_for_zeros) {
   Parsed p(R"(
 b0:
@@ -197,17 +223,34 @@ b0:
   exit
 )");
   Profile profile = *find_profile("nvidia");
-  for (const bool own : {true, false}) {
-    Parsed each = p;
-    profile.exactness.native_approx = own;
-    EXPECT_TRUE(passes::legalise_float(each.f, each.m, {.profile = profile}));
-    each.expect_valid();
-    EXPECT_EQ(each.any([&](Value v, BlockId) {
-      return each.f.insts[v].op == Op::native_unary &&
-             each.f.insts[each.f.arg(v, 0)].op == Op::select;
-    }),
-              !own)
-        << print(each.f, each.m);
+  profile.exactness.native_approx = false;
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+  p.expect_valid();
+  RunOptions options{.trace = false};
+  options.operation = [](const Function&, const Inst& inst, std::span<const Bits> args,
+                         Bits& result) {
+    const auto of = [&](std::size_t i) { return std::bit_cast<float>(args[i].w[0]); };
+    const auto is = [&](float value) {
+      result = Bits::of(std::bit_cast<std::uint32_t>(value));
+      return true;
+    };
+    switch (inst.op) {
+      case Op::native_unary: return is(1 / std::sqrt(of(0)));
+      case Op::native_fmul: return is(of(0) * of(1));
+      case Op::native_ffma: return is(std::fma(of(0), of(1), of(2)));
+      case Op::native_flt: result = Bits::of(of(0) < of(1)); return true;
+      default: return false;
+    }
+  };
+  for (const auto& [x, want] : {std::pair{0x00000001u, 0x7f800000u},
+                                {0x807fffffu, 0xff800000u},
+                                {0x00800000u, 0x5f000000u},
+                                {0x40800000u, 0x3f000000u}}) {
+    Memory memory;
+    memory.of(Space::slot).resize(4);
+    put(memory, Space::param, 0, x);
+    EXPECT_EQ(p.run(memory, options).error, "");
+    EXPECT_EQ(word(memory, Space::slot, 0), want) << std::hex << x;
   }
 }
 

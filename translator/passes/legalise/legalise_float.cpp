@@ -150,7 +150,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
       (known.native || inst.fp.checked || native_exact(inst.op, kind, inst.fp.ftz, against_normal));
   const bool flush_here = inst.fp.ftz && kind == NumKind::f32 && !(use_native && device_flushes());
   if (flush_here)
-    for (Value& a : args) a = flush(kind, a);
+    for (Value& a : args) a = use_native ? flush_number(a) : flush(kind, a);
   if (flush_here && row.rounded && !approximate) {
     if (const auto flushed = flushing(inst, row, args, use_native))
       return inst.fp.sat ? saturate(kind, *flushed) : *flushed;
@@ -176,7 +176,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
     result = call(routine(row, inst.fp), inst.type, args);
   }
   if (compares) return result;
-  if (flush_here && row.rounded) result = flush(kind, result);
+  if (flush_here && row.rounded) result = use_native ? flush_number(result) : flush(kind, result);
   return inst.fp.sat ? saturate(kind, result) : result;
 }
 

@@ -177,6 +177,10 @@ class FloatLegaliser {
   bool is_flushed(Value v) const { return v < flushed_.size() && flushed_[v]; }
   void set_flushed(Value v);
   Value flush(NumKind kind, Value a);
+  /// The same of a number that only operations of the device look at, and of their results. Where
+  /// NaN differ, by such operations: nothing tells one from another in between.
+  Value flush_number(Value a);
+  Value zero_if(Value tiny, Value a);
   // .ftz where rounding can lift a result to the least normal number: the hardware looks at the
   // result as it were with more exponents, so that some of those become zero all the same. Of sums
   // there are none, nor of quotients to the nearest.

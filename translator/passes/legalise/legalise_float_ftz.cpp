@@ -65,6 +65,24 @@ Value FloatLegaliser::flush(NumKind kind, Value a) {
   return flushed;
 }
 
+Value FloatLegaliser::zero_if(Value tiny, Value a) {
+  if (p_.exactness.canonical_nan32)
+    return b_.select(tiny, b_.op2(Op::and_, a, b_.i32(0x80000000u)), a);
+  const Value factor = b_.select(tiny, b_.i32(0), b_.i32(0x3f800000));
+  return canonical(NumKind::f32, b_.inst(Op::native_fmul, Type::i32, {a, factor}));
+}
+
+Value FloatLegaliser::flush_number(Value a) {
+  if (is_flushed(a) || ranges_.of(a).normal() || f_.insts[a].op == Op::constant ||
+      p_.exactness.canonical_nan32)
+    return flush(NumKind::f32, a);
+  const Value magnitude = b_.op2(Op::and_, a, b_.i32(0x7fffffff));
+  const Value flushed =
+      zero_if(b_.inst(Op::native_flt, Type::i1, {magnitude, b_.i32(0x00800000)}), a);
+  set_flushed(flushed);
+  return flushed;
+}
+
 std::optional<Value> FloatLegaliser::flushing(const Inst& inst, const Row& row,
                                               std::vector<Value> args, bool use_native) {
   constexpr std::uint32_t kUp32 = 0x4f800000, kUp63 = 0x5f000000, kUp64 = 0x5f800000,
@@ -75,6 +93,9 @@ std::optional<Value> FloatLegaliser::flushing(const Inst& inst, const Row& row,
   };
   const auto magnitude = [&](Value a) { return b_.op2(Op::and_, a, b_.i32(0x7fffffff)); };
   const auto below = [&](Value a, std::uint32_t bits) { return b_.cmp(Op::ult, a, b_.i32(bits)); };
+  const auto vanishes = [&](Value a) {
+    return b_.inst(Op::native_flt, Type::i1, {magnitude(a), b_.i32(kEdge)});
+  };
   const auto sign_if = [&](Value tiny, Value a) {
     return b_.select(tiny, b_.op2(Op::and_, a, b_.i32(0x80000000u)), a);
   };
@@ -87,8 +108,7 @@ std::optional<Value> FloatLegaliser::flushing(const Inst& inst, const Row& row,
       if (with_constant(inst.op, NumKind::f32, args)) return std::nullopt;
       if (use_native) {
         const Value scaled = times(times(args[0], f32(kUp64)), args[1]);
-        const Value product = canonical(NumKind::f32, native(row, NumKind::f32, args, Type::i32));
-        return sign_if(below(magnitude(scaled), kEdge), product);
+        return zero_if(vanishes(scaled), native(row, NumKind::f32, args, Type::i32));
       }
       const Value larger = b_.op2(Op::umax, magnitude(args[0]), magnitude(args[1]));
       const Value low = below(larger, 0x40000000);
@@ -100,8 +120,7 @@ std::optional<Value> FloatLegaliser::flushing(const Inst& inst, const Row& row,
         const Value scaled =
             b_.inst(row.native, Type::i32,
                     {times(args[0], f32(kUp64)), args[1], times(args[2], f32(kUp64))});
-        const Value sum = canonical(NumKind::f32, native(row, NumKind::f32, args, Type::i32));
-        return sign_if(below(magnitude(scaled), kEdge), sum);
+        return zero_if(vanishes(scaled), native(row, NumKind::f32, args, Type::i32));
       }
       // Tiny sums have a tiny product and addend: what cancels higher up leaves more.
       const Value product = magnitude(times(args[0], args[1]));

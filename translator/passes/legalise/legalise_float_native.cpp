@@ -147,7 +147,7 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
   };
   // NVIDIA's own take denormals for zeros.
   const bool flushes = inst.fp.ftz && !p_.exactness.native_approx;
-  const Value x = flushes ? flush(NumKind::f32, args[0]) : args[0];
+  const Value x = flushes ? flush_number(args[0]) : args[0];
   const bool unscaled = inst.fp.ftz || ranges_.of(x).normal();
   const auto denormal = [&] {
     return b_.cmp(Op::ult, b_.op2(Op::and_, x, b_.i32(0x7fffffff)), b_.i32(kLeast));
