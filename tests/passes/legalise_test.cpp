@@ -1,10 +1,14 @@
 // What a device lacks, spelled out in what it has.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <random>
 
 #include "ptx2spv/abi.hpp"
+#include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
 #include "tests/support/order.hpp"
 #include "translator/passes/analysis/float_ranges.hpp"
@@ -313,6 +317,72 @@ TEST(FloatRanges, an_fma_with_known_constants_does_not_care_about_flushed_denorm
   EXPECT_GT(taken, 1000u);
   EXPECT_GT(denormal, 1000u);
   EXPECT_GT(differing, 1000u);
+}
+
+// As in expf of CUDA's own library. The device's fma flush.
+TEST(LegaliseFloat, what_rounding_left_says_how_to_round_down) {
+  constexpr struct {
+    std::uint32_t factor, addend;
+  } kCases[] = {{0x437c0000, 0x4b400001},   // 252 and 12582913
+                {0x3dcccccd, 0xc0e00000},   // 0.1 and -7
+                {0x3eaaaaab, 0x40000000},   // 1/3 and 2
+                {0x25123456, 0x27000000}};  // about 2^-53, and 2^-49
+  std::mt19937 rng(9);
+  for (const auto& [factor, addend] : kCases) {
+    Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i64 0x100000000
+  %3 = constant i32 0x{:x}
+  %4 = constant i32 0x{:x}
+  %5 = load i32 mem=param,4,readonly %1
+  %6 = fcvt i32 fp=f32,to:f32,rn,sat %5
+  %7 = ffma i32 fp=f32,rm %6 %3 %4
+  store mem=global,4 %2 %7
+  exit
+)",
+                         factor, addend));
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("nvidia")}));
+    p.expect_valid();
+    ASSERT_EQ(p.count(Op::native_ffma), 2u) << print(p.f, p.m);
+    RunOptions options;
+    options.operation = [](const Function&, const Inst& inst, std::span<const Bits> args,
+                           Bits& result) {
+      const auto in = [&](unsigned i) { return flushed(number(args[i])); };
+      const auto gives = [&](float own) {
+        return result = Bits::of(std::bit_cast<std::uint32_t>(flushed(own))), true;
+      };
+      if (inst.op == Op::native_flt) return result = Bits::of(in(0) < in(1)), true;
+      if (inst.op == Op::native_fsub) return gives(in(0) - in(1));
+      return inst.op == Op::native_ffma && gives(std::fma(in(0), in(1), in(2)));
+    };
+    unsigned down = 0, denormal = 0;
+    for (unsigned i = 0; i < 20000; ++i) {
+      std::uint32_t x = static_cast<std::uint32_t>(rng());
+      if (i % 4 == 0) x &= 0x007fffff;
+      if (i % 4 == 1) x = (x & 0x7fffff) | (96 + x % 31) << 23;
+      if (i % 4 == 2) x = 0x3f800000 - x % 0x3000000;
+      const float any = std::bit_cast<float>(x),
+                  a = any > 1   ? 1
+                      : any > 0 ? any
+                                : 0,
+                  b = std::bit_cast<float>(factor), c = std::bit_cast<float>(addend);
+      Memory memory;
+      put(memory, Space::param, 0, x);
+      memory.of(Space::global).resize(4);
+      ASSERT_EQ(p.run(memory, options).error, "");
+      const float nearest = std::fma(a, b, c);
+      std::fesetround(FE_DOWNWARD);
+      const volatile float factors[] = {a, b, c};
+      const float want = std::fma(factors[0], factors[1], factors[2]);
+      std::fesetround(FE_TONEAREST);
+      ASSERT_EQ(word(memory, Space::global, 0), std::bit_cast<std::uint32_t>(want)) << a;
+      down += want != nearest;
+      denormal += std::fpclassify(a) == FP_SUBNORMAL;
+    }
+    EXPECT_GT(down, 1000u) << factor;
+    EXPECT_GT(denormal, 1000u) << factor;
+  }
 }
 
 TEST(LegaliseInt64, a_sum_of_64_bits_is_made_of_words) {

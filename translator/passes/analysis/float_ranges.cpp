@@ -22,18 +22,20 @@ int exponent_of(std::uint32_t bits) { return static_cast<int>(bits >> 23 & 255) 
 
 FloatRange FloatRange::constant(std::uint32_t bits) {
   const std::uint32_t magnitude = bits & ~kSign;
-  if (magnitude >= 0x7f800000u) return {.grid = 0, .top = std::nullopt};
-  if (magnitude == 0) return {.grid = -kFarthest, .top = -kFarthest};
-  if (magnitude < 0x00800000u) return {.grid = 149, .top = -126};
+  const bool positive = magnitude == bits && magnitude <= 0x7f800000u;
+  if (magnitude >= 0x7f800000u) return {.grid = 0, .top = std::nullopt, .positive = positive};
+  if (magnitude == 0) return {.grid = -kFarthest, .top = -kFarthest, .positive = true};
+  if (magnitude < 0x00800000u) return {.grid = 149, .top = -126, .positive = positive};
   const int exponent = exponent_of(magnitude);
   const int zeros = std::countr_zero((magnitude & 0x7fffffu) | 0x800000u);
-  return {.grid = 23 - zeros - exponent, .top = exponent + 1};
+  return {.grid = 23 - zeros - exponent, .top = exponent + 1, .positive = positive};
 }
 
 FloatRange FloatRange::either(const FloatRange& a, const FloatRange& b) {
   FloatRange r;
   if (a.grid && b.grid) r.grid = std::max(*a.grid, *b.grid);
   if (a.top && b.top) r.top = std::max(*a.top, *b.top);
+  r.positive = a.positive && b.positive;
   return r;
 }
 
@@ -50,6 +52,7 @@ FloatRange FloatRange::product(const FloatRange& a, const FloatRange& b) {
   if (a.grid && b.grid) r.grid = kept(*a.grid + *b.grid);
   if (a.top && b.top) r.top = kept(*a.top + *b.top);
   if (r.top && *r.top > 127) r.top.reset();
+  r.positive = a.positive && b.positive;
   return r;
 }
 
@@ -77,6 +80,7 @@ void FloatRanges::follow(Value v) {
     return std::nullopt;
   };
   std::optional<Value> source;
+  bool positive = false;
   switch (inst.op) {
     case Op::fadd:
     case Op::fmul:
@@ -86,13 +90,19 @@ void FloatRanges::follow(Value v) {
       if (inst.fp.kind == NumKind::f32) set(v, of_operation(inst, f_.args(v)));
       return;
     case Op::fcvt: follow_conversion(v); return;
-    case Op::and_: source = with(~kSign); break;
+    case Op::and_:
+      source = with(~kSign);
+      positive = true;
+      break;
     case Op::or_:
     case Op::xor_: source = with(kSign); break;
     case Op::select: set(v, FloatRange::either(of(f_.arg(v, 1)), of(f_.arg(v, 2)))); return;
     default: return;
   }
-  if (source) set(v, of(*source));
+  if (!source) return;
+  FloatRange bounds = of(*source);
+  bounds.positive = positive;
+  set(v, bounds);
 }
 
 FloatRange FloatRanges::of_operation(const Inst& inst, std::span<const Value> args) const {
@@ -150,6 +160,17 @@ bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
   if (addend.op != Op::constant) return false;
   const int exponent = exponent_of(static_cast<std::uint32_t>(addend.imm));
   return exponent >= kLeastAddend && exponent <= 127 && are_small(a, b);
+}
+
+// The product is less than half of c, so that the difference is exact, and in units of 2^-24 of c.
+// A factor that is a denormal leaves the sum at c: the device takes the remainder for zero.
+bool FloatRanges::shows_remainder(Value a, Value b, Value c) const {
+  // Down to here a remainder, of 48 bits more than that unit, is no denormal.
+  constexpr int kLeast = -50;
+  if (!fma_with_constants(a, b, c)) return false;
+  const int exponent = exponent_of(static_cast<std::uint32_t>(f_.insts[c].imm));
+  const FloatRange product = FloatRange::product(of(a), of(b));
+  return exponent >= kLeast && product.positive && product.top && *product.top < exponent;
 }
 
 bool FloatRanges::are_small(Value a, Value b) const {

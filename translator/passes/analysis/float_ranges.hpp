@@ -10,19 +10,21 @@
 
 namespace ptx2spv::passes {
 
-/// Two bounds of a value, each unknown unless set. Zero meets every bound.
+/// Bounds of a value, each unknown unless set. Zero meets every bound.
 struct FloatRange {
   /// The value is a multiple of 2^-grid, an infinity or a NaN.
   std::optional<int> grid;
   /// The value is finite, and its magnitude below 2^top.
   std::optional<int> top;
+  /// The value is not below zero.
+  bool positive = false;
 
   /// No denormal, and no sum with another such value is one.
   bool normal() const { return grid && *grid <= 126; }
   bool finite() const { return top.has_value(); }
 
   /// Of the value, limited to 0 to 1; a NaN becomes 0.
-  FloatRange saturated() const { return {.grid = grid, .top = 1}; }
+  FloatRange saturated() const { return {.grid = grid, .top = 1, .positive = true}; }
 
   static FloatRange constant(std::uint32_t bits);
   static FloatRange integer(int width) { return {.grid = 0, .top = width + 1}; }
@@ -50,6 +52,9 @@ class FloatRanges {
   /// c is a constant that is no smaller than 2^-70: a denormal factor's product has to be less than
   /// half of what c is rounded to, and a sum that is not 0 is no denormal.
   bool fma_with_constants(Value a, Value b, Value c) const;
+  /// Of that, whether the sign of what rounding left, a b + (c - the result), is what the device's
+  /// own operations say of it. It never is below zero where the device says that it is zero.
+  bool shows_remainder(Value a, Value b, Value c) const;
   /// The same of any c that is no smaller, because of the factors alone.
   bool are_small(Value a, Value b) const;
   static constexpr int kLeastAddend = -70;

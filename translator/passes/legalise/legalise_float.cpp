@@ -145,6 +145,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
         by_doubles() ? fma_by_doubles(args, bounded) : call("f32_fma_rn_bounded", Type::i32, args);
     return inst.fp.sat ? saturate(kind, result) : result;
   }
+  if (const auto down = fma_down(inst, args)) return inst.fp.sat ? saturate(kind, *down) : *down;
   const bool use_native =
       nearest && row.native != Op::undef &&
       (known.native || inst.fp.checked || native_exact(inst.op, kind, inst.fp.ftz, against_normal));

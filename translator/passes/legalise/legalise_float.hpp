@@ -153,6 +153,9 @@ class FloatLegaliser {
   // A product of single-precision numbers is exact in double precision, which leaves their sum with
   // the addend; the conversion rounds it, to denormals too.
   Value fma_by_doubles(const std::vector<Value>& args, bool bounded);
+  // Rounded down: to the neighbour below where rounding to nearest went up. As in expf of CUDA's
+  // own library.
+  std::optional<Value> fma_down(const Inst& inst, const std::vector<Value>& args);
   // The approximate instructions without .ftz out of those with it, which the device has: scaled by
   // powers of two where an operand or a result is denormal, as ptxas does it (on an H200 no result
   // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as

@@ -128,6 +128,21 @@ Value FloatLegaliser::fma_by_doubles(const std::vector<Value>& args, bool bounde
   return bounded ? result : canonical(NumKind::f32, result);
 }
 
+std::optional<Value> FloatLegaliser::fma_down(const Inst& inst, const std::vector<Value>& args) {
+  if (inst.op != Op::ffma || inst.fp.kind != NumKind::f32 || !p_.exactness.fused_fma32 ||
+      !ranges_.shows_remainder(args[0], args[1], args[2]))
+    return std::nullopt;
+  const bool above_zero = ranges_.of(args[2]).positive;
+  if (inst.fp.round != Round::rm && (inst.fp.round != Round::rz || !above_zero))
+    return std::nullopt;
+  const Value nearest = b_.inst(Op::native_ffma, Type::i32, args);
+  const Value by = b_.inst(Op::native_fsub, Type::i32, {args[2], nearest});
+  const Value left = b_.inst(Op::native_ffma, Type::i32, {args[0], args[1], by});
+  const Value went_up = b_.inst(Op::native_flt, Type::i1, {left, b_.i32(0)});
+  return b_.op2(Op::add, nearest,
+                b_.select(went_up, b_.i32(above_zero ? 0xffffffffu : 1u), b_.i32(0)));
+}
+
 std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
                                                           const std::vector<Value>& args) {
   constexpr std::uint32_t kTwo24 = 0x4b800000, kHalf = 0x3f000000, kTwo12 = 0x45800000,
