@@ -232,20 +232,6 @@ uint f32_fma_rn_fused(const in uint a, const in uint b, const in uint c)
     return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
 }
 
-// Whether that fma may have given `own` where it should not: not 0 if so. An addend of 2^-70 or
-// more leaves a sum that is zero or normal.
-uint f32_fma_lost(const in uint a, const in uint b, const in uint c, const in uint own)
-{
-    uint ua = a & F32_NAN;
-    uint ub = b & F32_NAN;
-    uint uc = c & F32_NAN;
-    // a zero wraps to the largest number
-    uint first = min(ua - 1u, min(ub - 1u, uc - 1u));
-    bool below = (own & F32_NAN) <= 0x00800000u && uc < 0x1c800000u;
-    bool lost = below && min(ua, ub) != 0u;
-    return PICK(first < 0x007fffffu || lost, 1u, 0u);
-}
-
 // One rounding's correction by an ulp: `rest` is what the result's inverse operation leaves,
 // `step` what one ulp is worth there. Exact, for rest and step are multiples of the same unit
 // within 24 bits of each other.

@@ -8,7 +8,6 @@
 
 #include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
-#include "tests/shaders/glsl.hpp"
 #include "translator/passes/passes.hpp"
 
 namespace ptx2spv {
@@ -56,7 +55,7 @@ const char* const kDot = R"(  %40 = fmul i32 fp=f32,rn %10 %11
 
 bool transform(Parsed& p) {
   const Profile profile = losing();
-  const bool any = passes::checked_fma(p.f, p.m, {.profile = profile});
+  const bool any = passes::checked_fma(p.f, {.profile = profile});
   p.expect_valid();
   return any;
 }
@@ -77,7 +76,29 @@ std::array<std::uint32_t, 3> results(const Parsed& p, std::span<const std::uint3
   options.operation = [&](const Function& f, const Inst& inst, std::span<const Bits> args,
                           Bits& result) {
     own = own || (inst.op == Op::ffma && inst.fp.checked);
-    if (inst.op == Op::flt) return result = Bits::of(number(args[0]) < number(args[1])), true;
+    again = again || (inst.op == Op::ffma && !inst.fp.checked);
+    if (inst.op == Op::flt) {
+      const bool less = number(args[0]) < number(args[1]);
+      looked = looked || (inst.fp.checked && less);
+      return result = Bits::of(less), true;
+    }
+    const auto gives = [&](float value) {
+      const bool nan = std::isnan(value);
+      return result = Bits::of(nan ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value)), true;
+    };
+    const auto in = [&](unsigned i) { return number(args[i]); };
+    switch (inst.op) {
+      case Op::fcvt:
+      case Op::native_from_u: return gives(static_cast<float>(args[0].w[0]));
+      case Op::native_fadd: return gives(in(0) + in(1));
+      case Op::native_fsub: return gives(in(0) - in(1));
+      case Op::native_fmul: return gives(in(0) * in(1));
+      case Op::native_ffma:
+        own = true;
+        return gives(flushed(std::fma(flushed(in(0)), flushed(in(1)), flushed(in(2)))));
+      case Op::native_flt: return result = Bits::of(flushed(in(0)) < flushed(in(1))), true;
+      default: break;
+    }
     if (!float_operation(f, inst, args, result)) return false;
     if (inst.fp.sat)
       result =
@@ -85,19 +106,12 @@ std::array<std::uint32_t, 3> results(const Parsed& p, std::span<const std::uint3
     return true;
   };
   options.library = [&](std::string_view name, std::span<const Bits> args, Bits& result) {
-    const auto word = [&](unsigned i) { return args[i].w[0]; };
-    if (name == "f32_fma_lost") {
-      looked = true;
-      result = Bits::of(glsl::f32_fma_lost(word(0), word(1), word(2), word(3)));
-    } else if (name == "f32_fma_rn") {
-      again = true;
-      const float value = std::fma(number(args[0]), number(args[1]), number(args[2]));
-      result = Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
-    } else {
-      return false;
-    }
-    return true;
+    again = true;
+    const float value = std::fma(number(args[0]), number(args[1]), number(args[2]));
+    result = Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
+    return name == "f32_fma_rn_fused";
   };
+  memory.of(Space::shared).resize(8);
   EXPECT_EQ(p.run(memory, options).error, "");
   if (ways) {
     ways->native += own && !looked;
@@ -213,8 +227,9 @@ std::string random_line(std::mt19937& rng) {
          "\n";
 }
 
-/// Three numbers that come around, of which one begins with 0, and five from before the loop.
-std::string random_loop(std::mt19937& rng) {
+/// Three numbers that come around, of which one begins with 0, and five from before the loop; of
+/// `known` ones all are integers converted, two through shared memory, or zero or 2^-70.
+std::string random_loop(std::mt19937& rng, bool known = false) {
   std::string text =
       "\nb0:\n  %1 = constant i32 0x0\n  %2 = constant i32 0x1\n"
       "  %3 = constant i64 0x100000000\n  %4 = constant i32 0x80000000\n"
@@ -225,14 +240,25 @@ std::string random_loop(std::mt19937& rng) {
             std::to_string(10 + i) + " = load i32 mem=param,4,readonly %" + at + "\n";
   }
   std::vector<unsigned> values{12, 13, 14, 15, 16, 20, 21, 22};
+  if (known) {
+    for (unsigned i = 0; i < 7; ++i)
+      text += "  %" + std::to_string(60 + i) + " = fcvt i32 fp=u32,to:f32,rn %" +
+              std::to_string(10 + i) + "\n";
+    text +=
+        "  store mem=shared,4 %1 %65\n  store mem=shared,4 %31 %66\n"
+        "  %67 = load i32 mem=shared,4 %31\n  %68 = load i32 mem=shared,4 %1\n"
+        "  %69 = constant i32 0x1c800000\n";
+    values = {62, 63, 64, 67, 68, 69, 1, 20, 21, 22};
+  }
   const std::string body = random_operations(rng, values, false);
   const auto last = [&](std::size_t back) {
     return " %" + std::to_string(values[values.size() - back]);
   };
   // Either way on may have a block of its own.
   const char* const end = rng() % 2 ? "b2 b5\nb5:\n  br b3\n" : "b5 b3\nb5:\n  br b2\n";
-  return text + "  br b1\nb1:\n  %20 = phi i32 %10" + last(1) + "\n  %21 = phi i32 %11" + last(2) +
-         "\n  %22 = phi i32 %1" + last(3) +
+  const std::string first = known ? "%60" : "%10", second = known ? "%61" : "%11";
+  return text + "  br b1\nb1:\n  %20 = phi i32 " + first + last(1) + "\n  %21 = phi i32 " + second +
+         last(2) + "\n  %22 = phi i32 %1" + last(3) +
          "\n  %23 = phi i32 %1 %24\n  loop b3 b2\n  br b4\nb4:\n" + body +
          "  %24 = add i32 %23 %2\n  %25 = ult i1 %24 %6\n  merge b5\n  cond_br %25 " + end +
          "b2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) + "\n  store mem=global,4 %5" +
@@ -295,6 +321,83 @@ TEST(CheckedFma, a_chain_needs_one_check_of_its_addend_and_constants_none) {
   chain.expect_valid();
   // The last one is the device's own, outside.
   EXPECT_EQ(chain.count(Op::native_ffma), 5u) << print(chain.f, chain.m);
+}
+
+/// A sum of products in a loop: the factors come from shared memory, which has integers converted,
+/// and with `unknown` another word.
+std::string tile(bool unknown) {
+  return std::string(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i64 0x100000000
+  %4 = load i32 mem=param,4,readonly %1
+  %5 = load i32 mem=param,4,readonly %2
+  %6 = constant i32 0x1
+  %7 = fcvt i32 fp=u32,to:f32,rn %4
+  %8 = compose v2 %7 %1
+  %9 = constant i32 0x8
+  store mem=shared,4 %1 %7
+)") + (unknown ? "  store mem=shared,4 %2 %5\n" : "") +
+         R"(  store mem=shared,8 %9 %8
+  control_barrier
+  br b1
+b1:
+  %10 = phi i32 %1 %15
+  %11 = phi i32 %1 %16
+  %12 = load i32 mem=shared,4 %2
+  %13 = load v2 mem=shared,8 %9
+  %14 = extract i32 %13
+  %15 = ffma i32 fp=f32,rn %12 %14 %10
+  %16 = add i32 %11 %6
+  %17 = ult i1 %16 %2
+  loop b3 b2
+  cond_br %17 b2 b3
+b2:
+  br b1
+b3:
+  store mem=global,4 %3 %15
+  exit
+)";
+}
+
+TEST(CheckedFma, words_of_shared_memory_are_what_was_stored_there) {
+  for (const bool unknown : {false, true}) {
+    const Structured before(tile(unknown));
+    Structured after(tile(unknown));
+    EXPECT_EQ(transform(after), unknown) << print(after.f, after.m);
+    passes::legalise_float(after.f, after.m, {.profile = losing()});
+    after.expect_valid();
+    EXPECT_EQ(after.has(Op::library), unknown) << print(after.f, after.m);
+  }
+}
+
+TEST(CheckedFma, a_product_with_a_small_constant_leaves_no_check_behind) {
+  const std::string text = line(R"(  %3 = constant i32 0x1c812345
+  %50 = ffma i32 fp=f32,rn %10 %11 %12
+  %41 = fadd i32 fp=f32,rn %50 %13
+  %51 = ffma i32 fp=f32,rn %41 %3 %14
+)");
+  const Structured before(text);
+  Structured after(text);
+  ASSERT_TRUE(transform(after)) << print(after.f, after.m);
+  EXPECT_EQ(after.count(Op::flt), 3u) << print(after.f, after.m);
+  Operands operands;
+  for (unsigned round = 0; round < 2000; ++round) {
+    std::uint32_t words[8];
+    operands.draw(round, words);
+    ASSERT_EQ(results(before, words), results(after, words)) << round;
+  }
+}
+
+TEST(CheckedFma, a_product_with_zero_needs_no_check) {
+  Structured sum(line(R"(  %3 = constant i32 0x0
+  %40 = ffma i32 fp=f32,rn %10 %3 %2
+  %41 = fmul i32 fp=f32,rn %11 %3
+  %50 = ffma i32 fp=f32,rn %12 %3 %41
+  %51 = ffma i32 fp=f32,rn %50 %50 %40
+)"));
+  EXPECT_FALSE(transform(sum)) << print(sum.f, sum.m);
 }
 
 TEST(CheckedFma, what_comes_to_a_loop_around_it_is_what_came_before) {
@@ -388,6 +491,17 @@ b6:
   exit
 )";
 
+/// Whether it is a check of a value from before a loop, which zeros pass.
+bool is_check_before_loop(const Function& f, Value v) {
+  return f.insts[v].op == Op::ult && f.insts[f.arg(v, 0)].op == Op::sub;
+}
+unsigned checks_before_loops(const Function& f) {
+  unsigned count = 0;
+  for (const Block& block : f.blocks)
+    for (const Value v : block.insts) count += is_check_before_loop(f, v);
+  return count;
+}
+
 TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
   const Structured before(kLoop);
   Structured once(kLoop);
@@ -399,7 +513,8 @@ TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
   passes::checked_loops(both.f, both.m, {.profile = profile});
   ASSERT_TRUE(transform(both));
   // Two factors that come around, and before the loop two factors and two addends.
-  EXPECT_EQ(once.count(Op::flt), 2u + 2 + 3) << print(once.f, once.m);
+  EXPECT_EQ(once.count(Op::flt), 2u + 2) << print(once.f, once.m);
+  EXPECT_EQ(checks_before_loops(once.f), 3u) << print(once.f, once.m);
   Operands operands;
   Ways ways;
   unsigned wrong = 0;
@@ -409,7 +524,8 @@ TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
   unchecked.f.blocks[0].insts.insert(unchecked.f.blocks[0].insts.begin(), none);
   for (Block& block : unchecked.f.blocks)
     for (const Value v : block.insts)
-      if (unchecked.f.insts[v].op == Op::flt && unchecked.f.insts[v].fp.checked)
+      if ((unchecked.f.insts[v].op == Op::flt && unchecked.f.insts[v].fp.checked) ||
+          is_check_before_loop(unchecked.f, v))
         unchecked.f.args(v)[1] = none;
   for (unsigned round = 0; round < 3000; ++round) {
     std::uint32_t words[3];
@@ -440,7 +556,8 @@ TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
   ASSERT_TRUE(passes::checked_loops(p.f, p.m, {.profile = profile})) << text;
   p.expect_valid();
   // The factors of the sums, not the square of one; and the sums before the loop.
-  EXPECT_EQ(p.count(Op::flt), 3u + 2) << print(p.f, p.m);
+  EXPECT_EQ(p.count(Op::flt), 3u) << print(p.f, p.m);
+  EXPECT_EQ(checks_before_loops(p.f), 2u) << print(p.f, p.m);
 }
 
 TEST(CheckedFma, random_loops_give_what_they_gave) {
@@ -467,17 +584,41 @@ TEST(CheckedFma, random_loops_give_what_they_gave) {
   EXPECT_GT(ways.repeated, 100u);
 }
 
+TEST(CheckedFma, what_is_known_of_loops_and_shared_memory_is_so) {
+  std::mt19937 rng(13);
+  Operands operands;
+  Ways ways;
+  unsigned known = 0;
+  for (unsigned program = 0; program < 200; ++program) {
+    const std::string text = random_loop(rng, true);
+    const Structured before(text);
+    Structured after(text);
+    passes::checked_loops(after.f, after.m, {.profile = losing()});
+    const bool checks = transform(after);
+    passes::legalise_float(after.f, after.m, {.profile = losing()});
+    known += !checks && after.count(Op::native_ffma) > 2 && !after.has(Op::library);
+    for (unsigned round = 0; round < 40; ++round) {
+      std::uint32_t words[7];
+      operands.draw(round, words);
+      ASSERT_EQ(results(before, words), results(after, words, &ways))
+          << text << print(after.f, after.m);
+    }
+  }
+  EXPECT_GT(known, 10u);
+  EXPECT_GT(ways.native, 1000u);
+}
+
 TEST(CheckedFma, devices_that_have_no_need_or_no_fma_keep_what_they_have) {
   for (const char* name : {"lavapipe", "swiftshader", "portable"}) {
     Structured p(line(kDot));
     const Profile profile = *find_profile(name);
-    EXPECT_FALSE(passes::checked_fma(p.f, p.m, {.profile = profile})) << name;
+    EXPECT_FALSE(passes::checked_fma(p.f, {.profile = profile})) << name;
   }
   Profile profile = losing();
   Structured fast(line(kDot));
-  EXPECT_FALSE(passes::checked_fma(fast.f, fast.m, {.profile = profile, .fp = FpPolicy::fast}));
+  EXPECT_FALSE(passes::checked_fma(fast.f, {.profile = profile, .fp = FpPolicy::fast}));
   profile.exactness.fma_denormals32 = true;
-  EXPECT_FALSE(passes::checked_fma(fast.f, fast.m, {.profile = profile}));
+  EXPECT_FALSE(passes::checked_fma(fast.f, {.profile = profile}));
 }
 
 }  // namespace

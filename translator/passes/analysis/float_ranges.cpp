@@ -1,5 +1,6 @@
 #include "translator/passes/analysis/float_ranges.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace ptx2spv::passes {
@@ -50,10 +51,76 @@ FloatRange FloatRange::sum(const FloatRange& a, const FloatRange& b) {
 FloatRange FloatRange::product(const FloatRange& a, const FloatRange& b) {
   FloatRange r;
   if (a.grid && b.grid) r.grid = kept(*a.grid + *b.grid);
+  if (a.zero() || b.zero()) r.grid = -kFarthest;
   if (a.top && b.top) r.top = kept(*a.top + *b.top);
   if (r.top && *r.top > 127) r.top.reset();
   r.positive = a.positive && b.positive;
   return r;
+}
+
+/// The words that a value to be stored consists of, as far as they are values of their own.
+std::span<const Value> FloatRanges::words_of(const Value& v) const {
+  const Inst& inst = f_.insts[v];
+  if (inst.op == Op::compose || inst.op == Op::pack) return f_.args(v);
+  if (inst.type == Type::i32) return {&v, 1};
+  return {};
+}
+
+/// What a function stores to shared memory is what it finds there, if it is words alone: bounds
+/// that all of them meet hold for those that it loads. Values that depend on such loads are unknown
+/// here.
+void FloatRanges::find_shared() {
+  bool loads = false, stores = false;
+  const auto is_shared = [&](Value v) {
+    const Inst& inst = f_.insts[v];
+    return (info(inst.op).flags & flag::A) != 0 && inst.mem.space == Space::shared;
+  };
+  for (const BlockId b : f_.order)
+    for (const Value v : f_.blocks[b].insts) {
+      if (!is_shared(v)) continue;
+      const Inst& inst = f_.insts[v];
+      loads = loads || inst.op == Op::load;
+      stores = stores || inst.op == Op::store;
+      if (inst.op != Op::load && (inst.op != Op::store || inst.mem.bytes < 4)) return;
+    }
+  if (!loads || !stores) return;
+  walk();
+  std::optional<FloatRange> all;
+  for (const BlockId b : f_.order)
+    for (const Value v : f_.blocks[b].insts) {
+      if (!is_shared(v) || f_.insts[v].op != Op::store) continue;
+      const std::span<const Value> words = words_of(f_.args(v)[1]);
+      if (words.empty()) all = FloatRange{};
+      for (const Value word : words) all = all ? FloatRange::either(*all, of(word)) : of(word);
+    }
+  shared_ = *all;
+  bounds_.clear();
+}
+
+/// Supposes of all phis that sums may take them, and of fewer until those that are left come from
+/// what is so if they are.
+void FloatRanges::find_phis() {
+  constexpr unsigned kRounds = 8;
+  std::vector<Value> phis;
+  bool arithmetic = false;
+  for (const BlockId b : f_.order)
+    for (const Value v : f_.blocks[b].insts) {
+      const Inst& inst = f_.insts[v];
+      if (inst.op == Op::phi && inst.type == Type::i32) phis.push_back(v);
+      arithmetic = arithmetic || (inst.op == Op::ffma && inst.fp.kind == NumKind::f32);
+    }
+  for (unsigned round = 0; !phis.empty(); ++round) {
+    if (!arithmetic || round == kRounds) phis.clear();
+    bounds_.clear();
+    for (const Value v : phis) set(v, {.grid = 126, .top = std::nullopt});
+    walk();
+    const auto comes_otherwise = [&](Value phi) {
+      return !std::ranges::all_of(f_.args(phi), [&](Value a) { return of(a).normal(); });
+    };
+    if (std::erase_if(phis, comes_otherwise) == 0) break;
+  }
+  bounds_.clear();
+  for (const Value v : phis) set(v, {.grid = 126, .top = std::nullopt});
 }
 
 FloatRange FloatRanges::of(Value v) const {
@@ -96,6 +163,14 @@ void FloatRanges::follow(Value v) {
       break;
     case Op::or_:
     case Op::xor_: source = with(kSign); break;
+    case Op::load:
+    case Op::extract: {
+      const Inst& load = f_.insts[inst.op == Op::load ? v : f_.arg(v, 0)];
+      if (shared_.grid && load.op == Op::load && load.mem.space == Space::shared &&
+          load.mem.bytes >= 4)
+        set(v, shared_);
+      return;
+    }
     case Op::select: set(v, FloatRange::either(of(f_.arg(v, 1)), of(f_.arg(v, 2)))); return;
     default: return;
   }
@@ -181,8 +256,9 @@ bool FloatRanges::are_small(Value a, Value b) const {
 }
 
 bool FloatRanges::fma_of_normals(Value a, Value b, Value c) const {
-  return of(a).normal() && of(b).normal() && of(c).normal() &&
-         FloatRange::product(of(a), of(b)).normal();
+  const FloatRange x = of(a), y = of(b);
+  return ((x.normal() && y.normal()) || x.zero() || y.zero()) && of(c).normal() &&
+         FloatRange::product(x, y).normal();
 }
 
 }  // namespace ptx2spv::passes

@@ -22,6 +22,7 @@ struct FloatRange {
   /// No denormal, and no sum with another such value is one.
   bool normal() const { return grid && *grid <= 126; }
   bool finite() const { return top.has_value(); }
+  bool zero() const { return top && *top <= -149; }
 
   /// Of the value, limited to 0 to 1; a NaN becomes 0.
   FloatRange saturated() const { return {.grid = grid, .top = 1, .positive = true}; }
@@ -34,14 +35,17 @@ struct FloatRange {
 };
 
 /// The bounds of a function's values, in i32 as their bits. Filled by a walk that meets operands
-/// before their users; values of loops that come later are unknown.
+/// before their users; of a phi, known from the start is at most that it is no denormal.
 class FloatRanges {
  public:
-  explicit FloatRanges(const Function& function) : f_(function) {}
+  explicit FloatRanges(const Function& function) : f_(function) {
+    find_shared();
+    find_phis();
+  }
   FloatRange of(Value v) const;
   void set(Value v, const FloatRange& bounds);
   /// Bounds that follow from the operands': of sums, products, conversions, signs changed as bits,
-  /// selections.
+  /// selections; and of words that come from shared memory.
   void follow(Value v);
   /// Bounds of a sum, a product, both in one, or the lesser or greater of two.
   FloatRange of_operation(const Inst& inst, std::span<const Value> args) const;
@@ -62,9 +66,17 @@ class FloatRanges {
   bool fma_of_normals(Value a, Value b, Value c) const;
 
  private:
+  void find_shared();
+  void find_phis();
+  void walk() {
+    for (const BlockId b : f_.order)
+      for (const Value v : f_.blocks[b].insts) follow(v);
+  }
+  std::span<const Value> words_of(const Value& v) const;
   void follow_conversion(Value v);
   const Function& f_;
   std::vector<FloatRange> bounds_;
+  FloatRange shared_;  ///< of every word that the function stores to shared memory
 };
 
 }  // namespace ptx2spv::passes

@@ -1,11 +1,11 @@
 // Fused multiply-adds on devices whose own is right but takes denormals for zeros, results as well.
 // The fma of a block that depend on each other only, a stretch, are the device's own, with a cheap
-// check of what they take. Where it fails, a second one looks at each fma, and where that fails,
-// too, the thread does the stretch again, exactly.
+// check of what they take. Where it fails, a second one looks whether that was because of zeros;
+// where it was not, the thread does the stretch again, exactly.
 //
-//     native stretch, check --> each fma's own check --> exact stretch --+
-//                         |                          |                   |
-//                         +--------------------------+-------------------+--> what needs results
+//     native stretch, check --> check but for zeros --> exact stretch --+
+//                         |                         |                   |
+//                         +-------------------------+-------------------+--> what needs results
 //
 // The cheap check takes one comparison a value: factors are at least 2^-40 and addends at least
 // 2^-103, so that products and sums are multiples of the least normal number: zero or normal. Sums
@@ -39,8 +39,8 @@ enum class Role : std::uint8_t { none, member, behind };
 
 class CheckedFma {
  public:
-  CheckedFma(Function& function, Module& module)
-      : f_(function), module_(module), b_(function), cutter_(function, b_), checks_(function) {}
+  explicit CheckedFma(Function& function)
+      : f_(function), b_(function), cutter_(function, b_), checks_(function) {}
 
   bool run() {
     role_.assign(f_.insts.size(), Role::none);
@@ -204,9 +204,9 @@ class CheckedFma {
     const BlockId before = end_, second = b_.new_block(), exact = b_.new_block(),
                   join = b_.new_block(), behind = b_.new_block();
     cutter_.move_end(before, behind, {second, exact, join});
-    select(before, first_check(s), second, behind);
+    select(before, check(s, checked::is_less), second, behind);
     b_.at(second);
-    select(second, second_check(s), exact, join);
+    select(second, check(s, checked::is_tiny), exact, join);
     b_.at(exact);
     for (const Value v : s.members) copy_of_[v] = copy(v, false);
     b_.br(join);
@@ -252,25 +252,13 @@ class CheckedFma {
     f_.blocks[from].merge_block = join;
   }
 
-  Value first_check(const Stretch& s) {
+  Value check(const Stretch& s, Value (*fails)(Builder&, Value, int)) {
     Value any = 0;
-    for (const auto& check : s.checks) {
-      const Value one = checked::is_less(b_, copied(check.value), checked::least(b_, check.grid));
+    for (const auto& each : s.checks) {
+      const Value one = fails(b_, copied(each.value), each.grid);
       any = any ? b_.op2(Op::or_, any, one) : one;
     }
     return any ? any : b_.i1(false);
-  }
-
-  Value second_check(const Stretch& s) {
-    Value lost = 0;
-    for (const Value v : s.fma) {
-      std::vector<Value> args;
-      for (const Value a : f_.args(v)) args.push_back(copied(a));
-      args.push_back(copied(v));
-      const Value one = b_.inst(Op::library, Type::i32, args, module_.library("f32_fma_lost"));
-      lost = lost ? b_.op2(Op::or_, lost, one) : one;
-    }
-    return b_.cmp(Op::ne, lost, b_.i32(0));
   }
 
   Value copy(Value v, bool native) {
@@ -278,8 +266,6 @@ class CheckedFma {
     b_.set_loc(inst.loc);
     std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
     for (Value& a : args) a = copied(a);
-    if (!native && checks_.is_fma(v) && !inst.fp.sat)
-      return b_.inst(Op::library, inst.type, args, module_.library("f32_fma_rn"));
     const Value made = b_.inst(inst.op, inst.type, args, inst.imm);
     Inst& copied = b_.last(made);
     copied.builtin = inst.builtin;
@@ -290,7 +276,6 @@ class CheckedFma {
   }
 
   Function& f_;
-  Module& module_;
   Builder b_;
   BlockCutter cutter_;
   checked::FmaChecks checks_;  ///< of the stretch in work
@@ -306,12 +291,12 @@ class CheckedFma {
 
 }  // namespace
 
-bool checked_fma(Function& function, Module& module, const FloatOptions& options) {
+bool checked_fma(Function& function, const FloatOptions& options) {
   const Exactness& device = options.profile.exactness;
   if (options.fp != FpPolicy::exact || !device.denormals32 || !device.fused_fma32 ||
       device.fma_denormals32)
     return false;
-  return CheckedFma(function, module).run();
+  return CheckedFma(function).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -61,7 +61,9 @@ void CheckedLoops::enter(Twin& twin) {
     twin.entry_fails = b_.i1(false);
     for (const auto& [v, grid] : twin.fma_checks)
       if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
-        twin.entry_fails = b_.op2(Op::or_, twin.entry_fails, is_less(b_, v, least(b_, grid)));
+        // A large addend is one because of its size, and not because it is a multiple.
+        twin.entry_fails = b_.op2(Op::or_, twin.entry_fails,
+                                  twin.apart ? is_less(b_, v, grid) : is_tiny(b_, v, grid));
     // Such threads fail in the loop too, and leave it.
     for (const auto& [v, grid] : twin.fma_checks)
       twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, grid)));

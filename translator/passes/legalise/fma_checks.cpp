@@ -33,13 +33,20 @@ bool FmaChecks::check_operands(Value v) {
     const int grid = std::min(kSum - *assumed_.of(other).grid, kSum);
     return grid < kCoarsest ? kFactor : grid;
   };
-  if (!normal(a)) require(a, beside(b));
-  if (!normal(b)) require(b, beside(a));
+  const std::vector<Check> checks = checks_;
+  const FloatRange ranges[] = {assumed_.of(a), assumed_.of(b), assumed_.of(c)};
+  const bool none = ranges[0].zero() || ranges[1].zero();
+  if (!none && !normal(a)) require(a, beside(b));
+  if (!none && !normal(b)) require(b, beside(a));
   for (const Value x : {a, b})
     if (!FloatRange::product(assumed_.of(a), assumed_.of(b)).normal() && !constant(x))
       require(x, kFactor);
   if (!normal(c)) require(c, kSum);
-  return is_native(assumed_, f_.args(v));
+  if (is_native(assumed_, f_.args(v))) return true;
+  // Beside a small constant.
+  checks_ = checks;
+  for (unsigned i = 0; i < 3; ++i) assumed_.set(f_.arg(v, i), ranges[i]);
+  return false;
 }
 
 // The check that an addend is a multiple of a power of two is that it is large enough.
@@ -182,6 +189,15 @@ Value is_less(Builder& b, Value v, Value least) {
   // It does not matter here whether the device takes denormals for zeros.
   b.last(below).fp = {.kind = NumKind::f32, .checked = true};
   return below;
+}
+
+Value is_less(Builder& b, Value v, int grid) { return is_less(b, v, least(b, grid)); }
+
+// Without its sign, less one, a zero is the greatest number.
+Value is_tiny(Builder& b, Value v, int grid) {
+  const std::uint32_t bits = static_cast<std::uint32_t>(kBias - grid) << kFractionBits;
+  const Value magnitude = b.op2(Op::shl, v, b.i32(1));
+  return b.cmp(Op::ult, b.op2(Op::sub, magnitude, b.i32(1)), b.i32(2 * bits - 1));
 }
 
 }  // namespace ptx2spv::passes::checked

@@ -21,8 +21,7 @@ class FmaChecks {
   /// So many operations are followed back.
   static constexpr unsigned kSteps = 4;
 
-  explicit FmaChecks(const Function& function)
-      : f_(function), known_(function), assumed_(function) {}
+  explicit FmaChecks(const Function& function) : f_(function), known_(function), assumed_(known_) {}
 
   /// An fma to nearest of single precision that keeps denormals.
   bool is_fma(Value v) const;
@@ -76,5 +75,8 @@ class FmaChecks {
 Value least(Builder& b, int grid);
 /// Whether the value is less, as zeros are.
 Value is_less(Builder& b, Value v, Value least);
+Value is_less(Builder& b, Value v, int grid);
+/// Whether it is less, but not zero.
+Value is_tiny(Builder& b, Value v, int grid);
 
 }  // namespace ptx2spv::passes::checked

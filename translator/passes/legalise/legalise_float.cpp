@@ -76,7 +76,7 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
   k.result = ranges_.of_operation(inst, args);
   // A factor that is a denormal is lost, however large the product is.
   const auto product = [&] {
-    const bool normal = of(0).normal() && of(1).normal();
+    const bool normal = (of(0).normal() && of(1).normal()) || of(0).zero() || of(1).zero();
     return normal ? FloatRange::product(of(0), of(1)) : FloatRange{};
   };
   switch (inst.op) {
