@@ -202,7 +202,10 @@ constexpr Pass kPasses[] = {
      [](const PassContext& c) {
        return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c);
      },
-     [](PassContext& c) { c.info.sync.warp_subgroups = passes::native_warps(c.function); },
+     [](PassContext& c) {
+       c.info.sync.warp_subgroups =
+           passes::native_warps(c.function, c.profile.features.subgroup_arithmetic);
+     },
      "warp operations that all threads reach together are the subgroups', where those are warps"},
     {Phase::threads, "number-in-one-row", Form::variables, kRequired,
      [](const PassContext& c) {

@@ -366,6 +366,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   fill_float_controls(has.floats, profile.features);
   profile.features.subgroup_ops =
       has_warps(has.subgroups, has.sizes, chain.subgroup_size, traits.choose_subgroups);
+  profile.features.subgroup_arithmetic =
+      has.subgroups.supportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
   profile.features.subgroup_partition =
       has_extension(extensions, VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME) &&
       (has.subgroups.supportedOperations & VK_SUBGROUP_FEATURE_PARTITIONED_BIT_NV);

@@ -94,10 +94,15 @@ TEST(NativeWarps, GiveWhatWarpsGive) {
     operations.push_back(both("  %40 = warp_elect v2 " + m));
   }
   operations.push_back(one("  %20 = warp_active i32"));
-  for (const std::string& each : operations) {
+  for (std::size_t i = 0; i < 2 * operations.size(); ++i) {
+    const std::string& each = operations[i / 2];
     test::Parsed p(kernel(each));
     const auto want = results(p.f, p.m);
-    EXPECT_TRUE(passes::native_warps(p.f));
+    const bool arithmetic = i % 2;
+    EXPECT_TRUE(passes::native_warps(p.f, arithmetic));
+    // Halves with masks of their own have sums of their own.
+    const bool reduces = each.find("warp_redux") != each.npos && each.find("%31") != each.npos;
+    EXPECT_EQ(p.count(Op::subgroup_reduce), arithmetic && reduces) << each;
     EXPECT_EQ(validate(p.f, p.m, false, false), "") << print(p.f, p.m);
     for (const Block& block : p.f.blocks)
       for (const Value v : block.insts) {
@@ -115,7 +120,7 @@ TEST(NativeWarps, OperationsWithSimpleOnesBetweenThemMeetOnce) {
   for (const auto& [between, barriers] : {std::pair("", 1u), {"  %42 = udiv i32 %10 %11\n", 2u}}) {
     test::Parsed p(kernel(first + between + second));
     const auto want = results(p.f, p.m);
-    EXPECT_TRUE(passes::native_warps(p.f));
+    EXPECT_TRUE(passes::native_warps(p.f, true));
     EXPECT_EQ(p.count(Op::subgroup_barrier), barriers);
     EXPECT_EQ(p.count(Op::subgroup_ballot), 1u);
     EXPECT_EQ(results(p.f, p.m), want);
@@ -194,7 +199,7 @@ TEST(NativeWarps, LeaveOutThreadsThatOnlyEnd) {
       passes::meet_at_warp_operations(p.f, p.m, true);
       EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty()) << print(p.f, p.m);
       EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
-      EXPECT_TRUE(passes::native_warps(p.f));
+      EXPECT_TRUE(passes::native_warps(p.f, true));
       EXPECT_EQ(validate(p.f, p.m, false, false), "") << print(p.f, p.m);
       EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
     }

@@ -277,6 +277,10 @@ TEST(Emit, builtins_barriers_and_subgroups) {
     const Value a = k.input(Type::i32);
     k.output(k.inst(Op::subgroup_shuffle, Type::i32, {a, a}), at += 4);
     k.output(k.inst(Op::subgroup_ballot, Type::i32, {k.b.cmp(Op::eq, a, a)}), at += 4);
+    if (p.features.subgroup_arithmetic)
+      for (const AtomicOp op : {AtomicOp::add, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_,
+                                AtomicOp::umin, AtomicOp::umax, AtomicOp::smin, AtomicOp::smax})
+        k.output(k.inst(Op::subgroup_reduce, Type::i32, {a}, static_cast<unsigned>(op)), at += 4);
     if (p.features.subgroup_partition)
       k.output(k.inst(Op::subgroup_partition, Type::i32, {a}), at += 4);
   });

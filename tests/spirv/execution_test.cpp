@@ -1,6 +1,8 @@
 // Random straight-line programs over all integer operations and kinds of memory, run by drivers and
 // by the IR's interpreter.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <random>
 
 #include "tests/spirv/dispatcher.hpp"
@@ -377,6 +379,62 @@ TEST_P(Execution, widened_integers_compare_with_constants) {
         k.b.exit();
         run_both(k, input, 9, [&](std::uint32_t word) { return results[word]; });
       }
+    }
+  }
+}
+
+// Of as many lanes as the driver's subgroups have.
+TEST_P(Execution, reductions_take_every_lane_of_a_subgroup) {
+  constexpr AtomicOp kOps[] = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,  AtomicOp::xor_,
+                               AtomicOp::umin, AtomicOp::umax, AtomicOp::smin, AtomicOp::smax};
+  constexpr std::uint32_t kWords = std::size(kOps) + 1;
+  Kernel k;
+  const Value thread = k.b.builtin(ir::Builtin::local_index);
+  const Value x = k.b.load(Type::i32, k.b.op2(Op::mul, thread, k.b.i32(4)),
+                           {.space = Space::param, .readonly = true});
+  const Value to = k.b.op2(Op::mul, thread, k.b.i32(kWords * 4));
+  const auto keep = [&](std::uint32_t word, Value value) {
+    k.b.store(k.b.op2(Op::add, to, k.b.i32(word * 4)), value, {.space = Space::slot});
+  };
+  for (std::uint32_t i = 0; i < std::size(kOps); ++i)
+    keep(i, k.inst(Op::subgroup_reduce, Type::i32, {x}, static_cast<unsigned>(kOps[i])));
+  keep(kWords - 1, k.b.builtin(ir::Builtin::subgroup_size));
+  k.b.exit();
+  std::string error;
+  const auto words = k.emit(options_, error);
+  ASSERT_EQ(error, "");
+  ASSERT_EQ(validate_spirv(words), "") << disassemble_spirv(words);
+  std::mt19937 rng(3);
+  for (unsigned round = 0; round < 20; ++round) {
+    const std::vector<std::uint32_t> input = random_input(rng);
+    Dispatch dispatch;
+    dispatch.local[0] = kThreads;
+    dispatch.buffers[{abi::kSet, abi::Binding::params}] = bytes_of(input);
+    dispatch.buffers[{abi::kSlotSet, 0}].resize(std::size_t{kThreads} * kWords * 4);
+    ASSERT_EQ(device_->run(words, dispatch), "");
+    std::vector<std::uint32_t> got(std::size_t{kThreads} * kWords);
+    std::memcpy(got.data(), dispatch.buffers[{abi::kSlotSet, 0}].data(), got.size() * 4);
+    const std::uint32_t lanes = got[kWords - 1];
+    ASSERT_GE(lanes, 2u) << "a reduction would be its operand";
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const std::uint32_t first = t / lanes * lanes, end = std::min(first + lanes, kThreads);
+      std::uint32_t want[kWords] = {};
+      std::fill_n(want, kWords - 1, input[first]);
+      want[kWords - 1] = lanes;
+      for (std::uint32_t l = first + 1; l < end; ++l) {
+        const std::uint32_t word = input[l];
+        const auto number = [](std::uint32_t bits) { return static_cast<std::int32_t>(bits); };
+        want[0] += word;
+        want[1] &= word;
+        want[2] |= word;
+        want[3] ^= word;
+        want[4] = std::min(want[4], word);
+        want[5] = std::max(want[5], word);
+        want[6] = number(word) < number(want[6]) ? word : want[6];
+        want[7] = number(word) > number(want[7]) ? word : want[7];
+      }
+      for (std::uint32_t i = 0; i < kWords; ++i)
+        EXPECT_EQ(got[t * kWords + i], want[i]) << "thread " << t << ", result " << i;
     }
   }
 }

@@ -238,12 +238,13 @@ class Machine {
     std::uint32_t votes = 0, same = 0;
     Bits sum = Bits::of(0);
     bool first = true;
+    const bool reduces = inst.op == Op::warp_redux || inst.op == Op::subgroup_reduce;
     for (std::uint32_t l = 0; l < 32; ++l) {
       if (!(present >> l & 1)) continue;
       const Bits value = operand(base + l, 0);
       if (value.w[0]) votes |= 1u << l;
       if (value == operand(i, 0)) same |= 1u << l;
-      if (inst.op == Op::warp_redux) {
+      if (reduces) {
         Inst pure;
         pure.op = reduction(static_cast<AtomicOp>(inst.imm));
         pure.type = Type::i32;
@@ -252,7 +253,7 @@ class Machine {
         first = false;
       }
     }
-    if (inst.op == Op::warp_redux) return sum;
+    if (reduces) return sum;
     if (inst.op == Op::warp_match) {
       if (static_cast<MatchMode>(inst.imm) == MatchMode::any) return Bits{{same, 0, 0, 0}};
       return Bits{{same == present ? present : 0u, same == present ? 1u : 0u, 0, 0}};
@@ -468,6 +469,7 @@ class Machine {
       case Op::subgroup_shuffle:
       case Op::subgroup_ballot:
       case Op::subgroup_partition:
+      case Op::subgroup_reduce:
       case Op::subgroup_barrier:
       case Op::control_barrier:
         t.state = Thread::State::waiting;

@@ -65,7 +65,7 @@ bool expand_products(Function& function, Module& module, const Profile* native =
 /// Makes warp operations the device's subgroups'. Needs: the direct model, blocks of whole warps,
 /// and operations that all threads of a block reach together. Products of matrices stay. Returns
 /// whether it changed anything.
-bool native_warps(Function& function);
+bool native_warps(Function& function, bool arithmetic);
 /// Whether some threads of a warp miss a warp operation, and meet_at_warp_operations does not help.
 /// In blocks whose rows are whole warps, or any.
 bool warp_operations_are_missed(const Function& function, Module& module, bool rows);

@@ -381,6 +381,7 @@ void Emitter::instruction(Value v) {
     case Op::subgroup_barrier:
     case Op::subgroup_shuffle:
     case Op::subgroup_partition:
+    case Op::subgroup_reduce:
     case Op::subgroup_ballot: return subgroup(v, inst);
     case Op::warp_product: return product(v, inst);
     default: return is_within(inst.op, Op::add, Op::select) ? arith(v, inst) : unexpected(inst);

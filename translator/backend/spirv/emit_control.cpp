@@ -30,6 +30,19 @@ void Emitter::synchronise(Value, const Inst& inst) {
   }
 }
 
+spv::Op reduction(AtomicOp op) {
+  switch (op) {
+    case AtomicOp::and_: return spv::Op::OpGroupNonUniformBitwiseAnd;
+    case AtomicOp::or_: return spv::Op::OpGroupNonUniformBitwiseOr;
+    case AtomicOp::xor_: return spv::Op::OpGroupNonUniformBitwiseXor;
+    case AtomicOp::umin: return spv::Op::OpGroupNonUniformUMin;
+    case AtomicOp::umax: return spv::Op::OpGroupNonUniformUMax;
+    case AtomicOp::smin: return spv::Op::OpGroupNonUniformSMin;
+    case AtomicOp::smax: return spv::Op::OpGroupNonUniformSMax;
+    default: return spv::Op::OpGroupNonUniformIAdd;
+  }
+}
+
 void Emitter::subgroup(Value v, const Inst& inst) {
   const Id scope_id = b_.constant(word(spv::Scope::Subgroup));
   b_.capability(spv::Capability::GroupNonUniform);
@@ -40,6 +53,11 @@ void Emitter::subgroup(Value v, const Inst& inst) {
     b_.capability(spv::Capability::GroupNonUniformShuffle);
     return set(v, op(spv::Op::OpGroupNonUniformShuffle, type(inst.type), scope_id, operand(v, 0),
                      operand(v, 1)));
+  }
+  if (inst.op == Op::subgroup_reduce) {
+    b_.capability(spv::Capability::GroupNonUniformArithmetic);
+    return set(v, op(reduction(static_cast<AtomicOp>(inst.imm)), type(inst.type), scope_id,
+                     spv::GroupOperation::Reduce, operand(v, 0)));
   }
   b_.capability(spv::Capability::GroupNonUniformBallot);
   Id mask = 0;

@@ -14,8 +14,12 @@ namespace {
 
 class NativeWarps {
  public:
-  explicit NativeWarps(Function& function)
-      : f_(function), rewriter_(function), b_(rewriter_.builder()), lanes_(b_) {}
+  NativeWarps(Function& function, bool arithmetic)
+      : f_(function),
+        arithmetic_(arithmetic),
+        rewriter_(function),
+        b_(rewriter_.builder()),
+        lanes_(b_) {}
 
   bool run() {
     bool any = false;
@@ -60,9 +64,10 @@ class NativeWarps {
   void lower(Value v);
   Value shuffle(const Inst& inst, const std::vector<Value>& args, Value present);
   Value match(const Inst& inst, Value value, Value present);
-  Value reduce(const Inst& inst, Value value, Value present);
+  Value reduce(const Inst& inst, Value value, Value mask, Value present);
 
   Function& f_;
+  const bool arithmetic_;
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
@@ -91,8 +96,13 @@ Value NativeWarps::match(const Inst& inst, Value value, Value present) {
   return lanes_.match(static_cast<MatchMode>(inst.imm), same, present);
 }
 
-Value NativeWarps::reduce(const Inst& inst, Value value, Value present) {
+Value NativeWarps::reduce(const Inst& inst, Value value, Value mask, Value present) {
   const warp::Reduction each = warp::reduction(static_cast<AtomicOp>(inst.imm));
+  if (arithmetic_ && f_.insts[mask].op == Op::constant) {
+    // Every lane has the same members.
+    const Value own = b_.select(lanes_.has(mask, lane()), value, word(each.identity));
+    return b_.inst(Op::subgroup_reduce, Type::i32, {own}, inst.imm);
+  }
   Value sum = word(each.identity);
   for (std::uint32_t l = 0; l < 32; ++l) {
     const Value other = from_lane(value, word(l));
@@ -124,7 +134,7 @@ void NativeWarps::lower(Value v) {
       return rewriter_.replace_by(v, lanes_.vote(static_cast<VoteMode>(inst.imm), votes, present));
     }
     case Op::warp_match: return rewriter_.replace_by(v, match(inst, args[0], present));
-    case Op::warp_redux: return rewriter_.replace_by(v, reduce(inst, args[0], present));
+    case Op::warp_redux: return rewriter_.replace_by(v, reduce(inst, args[0], args[1], present));
     default: break;
   }
   const Value leader = lanes_.leader(present);
@@ -133,6 +143,8 @@ void NativeWarps::lower(Value v) {
 
 }  // namespace
 
-bool native_warps(Function& function) { return NativeWarps(function).run(); }
+bool native_warps(Function& function, bool arithmetic) {
+  return NativeWarps(function, arithmetic).run();
+}
 
 }  // namespace ptx2spv::passes
