@@ -101,12 +101,34 @@ void FloatRanges::find_shared() {
 /// what is so if they are.
 void FloatRanges::find_phis() {
   constexpr unsigned kRounds = 8;
+  // What of_operation() and follow() may know something of.
+  const auto may_be_known = [&](Value a) {
+    switch (f_.insts[a].op) {
+      case Op::constant:
+      case Op::phi:
+      case Op::fadd:
+      case Op::fmul:
+      case Op::ffma:
+      case Op::fmin:
+      case Op::fmax:
+      case Op::fcvt:
+      case Op::and_:
+      case Op::or_:
+      case Op::xor_:
+      case Op::select: return true;
+      case Op::load:
+      case Op::extract: return shared_.grid.has_value();
+      default: return false;
+    }
+  };
   std::vector<Value> phis;
   bool arithmetic = false;
   for (const BlockId b : f_.order)
     for (const Value v : f_.blocks[b].insts) {
       const Inst& inst = f_.insts[v];
-      if (inst.op == Op::phi && inst.type == Type::i32) phis.push_back(v);
+      if (inst.op == Op::phi && inst.type == Type::i32 &&
+          std::ranges::all_of(f_.args(v), may_be_known))
+        phis.push_back(v);
       arithmetic = arithmetic || (inst.op == Op::ffma && inst.fp.kind == NumKind::f32);
     }
   for (unsigned round = 0; !phis.empty(); ++round) {
