@@ -3,17 +3,19 @@
 // is created with more. Below the validation layer, it makes that one hold every call and module
 // against the smaller device. Where the profile states a vendor, a driver and sizes of subgroups,
 // the device answers as that one: modules for it are chosen and compiled, though warps of other
-// sizes run them.
+// sizes run them. Where it states families of queues, the device seems to have those.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "dev/limits_layer/limits.hpp"
+#include "dev/limits_layer/queues.hpp"
 #include "ptx2spv/debug_setting.hpp"
 #include "src/files.hpp"
 #include "src/vulkan/layer.hpp"
@@ -23,16 +25,24 @@ namespace {
 namespace layer = ptx2spv::layer;
 using layer::link_info;
 using ptx2spv::limits::Limits;
+using ptx2spv::limits::Queues;
 
 struct Instance : layer::NextInstance {
   PFN_vkGetPhysicalDeviceFeatures2 features = nullptr;
   PFN_vkGetPhysicalDeviceProperties2 properties = nullptr;
   PFN_vkEnumerateDeviceExtensionProperties extensions = nullptr;
+  PFN_vkGetPhysicalDeviceQueueFamilyProperties families = nullptr;
 };
 struct Device {
+  VkDevice handle = VK_NULL_HANDLE;
   PFN_vkGetDeviceProcAddr next = nullptr;
   PFN_vkDestroyDevice destroy = nullptr;
   PFN_vkCreateComputePipelines pipelines = nullptr;
+  std::shared_ptr<Queues> queues;  ///< null: it shows its own
+  template <typename F>
+  F find(VkDevice device, const char* name) const {
+    return reinterpret_cast<F>(next(device, name));
+  }
 };
 
 std::mutex guard;
@@ -43,6 +53,11 @@ std::map<const void*, Device> devices;
 Instance instance_of(const void* object) {
   std::lock_guard lock(guard);
   return instances.at(layer::dispatch_table(object));
+}
+
+Device device_of(const void* object) {
+  std::lock_guard lock(guard);
+  return devices.at(layer::dispatch_table(object));
 }
 
 const Limits* limits() {
@@ -73,6 +88,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo* creat
   made.load(made.features, "vkGetPhysicalDeviceFeatures2");
   made.load(made.properties, "vkGetPhysicalDeviceProperties2");
   made.load(made.extensions, "vkEnumerateDeviceExtensionProperties");
+  made.load(made.families, "vkGetPhysicalDeviceQueueFamilyProperties");
   std::lock_guard lock(guard);
   instances[layer::dispatch_table(*instance)] = made;
   return VK_SUCCESS;
@@ -139,6 +155,22 @@ VKAPI_ATTR VkResult VKAPI_CALL enumerate_extensions(VkPhysicalDevice physical, c
   return room < found.size() ? VK_INCOMPLETE : VK_SUCCESS;
 }
 
+VKAPI_ATTR void VKAPI_CALL get_families(VkPhysicalDevice physical, std::uint32_t* count,
+                                        VkQueueFamilyProperties* list) {
+  const auto& stated = limits()->queue_families();
+  if (stated.empty()) return instance_of(physical).families(physical, count, list);
+  const auto all = static_cast<std::uint32_t>(stated.size());
+  *count = list ? std::min(*count, all) : all;
+  if (list) std::copy_n(stated.begin(), *count, list);
+}
+
+VKAPI_ATTR void VKAPI_CALL get_families2(VkPhysicalDevice physical, std::uint32_t* count,
+                                         VkQueueFamilyProperties2* list) {
+  std::vector<VkQueueFamilyProperties> plain(list ? *count : 0);
+  get_families(physical, count, list ? plain.data() : nullptr);
+  for (std::uint32_t i = 0; list && i < *count; ++i) list[i].queueFamilyProperties = plain[i];
+}
+
 /// What `create` asks for beyond the profile: its result and, on stderr, its name.
 VkResult refusal(const VkDeviceCreateInfo& create) {
   for (std::uint32_t i = 0; i < create.enabledExtensionCount; ++i) {
@@ -173,11 +205,31 @@ VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
   auto create_next =
       reinterpret_cast<PFN_vkCreateDevice>(next(instance_of(physical).handle, "vkCreateDevice"));
   if (!create_next) return VK_ERROR_INITIALIZATION_FAILED;
-  const VkResult result = create_next(physical, create, allocator, device);
+  // Stated queues are all the driver's first one.
+  const bool stated = !limits()->queue_families().empty();
+  VkDeviceCreateInfo changed = *create;
+  VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+  const float priority = 1;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  if (stated) {
+    changed.queueCreateInfoCount = 1;
+    changed.pQueueCreateInfos = &queue;
+  }
+  const VkResult result = create_next(physical, &changed, allocator, device);
   if (result != VK_SUCCESS) return result;
+  made.handle = *device;
   made.destroy = reinterpret_cast<PFN_vkDestroyDevice>(made.next(*device, "vkDestroyDevice"));
   made.pipelines = reinterpret_cast<PFN_vkCreateComputePipelines>(
       made.next(*device, "vkCreateComputePipelines"));
+  if (stated) {
+    VkQueue driver = VK_NULL_HANDLE;
+    made.find<PFN_vkGetDeviceQueue>(*device, "vkGetDeviceQueue")(*device, 0, 0, &driver);
+    // As the loader does for those that it returns.
+    *reinterpret_cast<const void**>(driver) = layer::dispatch_table(*device);
+    made.queues = std::make_shared<Queues>(*device, driver,
+                                           made.find<PFN_vkQueueSubmit>(*device, "vkQueueSubmit"));
+  }
   std::lock_guard lock(guard);
   devices[layer::dispatch_table(*device)] = made;
   return VK_SUCCESS;
@@ -191,7 +243,68 @@ VKAPI_ATTR void VKAPI_CALL destroy_device(VkDevice device, const VkAllocationCal
     known = devices.at(layer::dispatch_table(device));
     devices.erase(layer::dispatch_table(device));
   }
+  known.queues.reset();
   known.destroy(device, allocator);
+}
+
+// Functions of a device with stated queues.
+
+VKAPI_ATTR void VKAPI_CALL get_queue(VkDevice device, std::uint32_t family, std::uint32_t index,
+                                     VkQueue* queue) {
+  *queue = device_of(device).queues->find(family, index);
+}
+VKAPI_ATTR void VKAPI_CALL get_queue2(VkDevice device, const VkDeviceQueueInfo2* info,
+                                      VkQueue* queue) {
+  get_queue(device, info->queueFamilyIndex, info->queueIndex, queue);
+}
+VKAPI_ATTR VkResult VKAPI_CALL queue_submit(VkQueue queue, std::uint32_t count,
+                                            const VkSubmitInfo* list, VkFence fence) {
+  device_of(queue).queues->submit(queue, count, list, fence);
+  return VK_SUCCESS;
+}
+VKAPI_ATTR VkResult VKAPI_CALL queue_bind(VkQueue queue, std::uint32_t count,
+                                          const VkBindSparseInfo* list, VkFence fence) {
+  const Device known = device_of(queue);
+  return known.queues->give_all([&](VkQueue driver) {
+    return known.find<PFN_vkQueueBindSparse>(known.handle, "vkQueueBindSparse")(driver, count, list,
+                                                                                fence);
+  });
+}
+VKAPI_ATTR VkResult VKAPI_CALL queue_wait(VkQueue queue) {
+  const Device known = device_of(queue);
+  return known.queues->give_all(known.find<PFN_vkQueueWaitIdle>(known.handle, "vkQueueWaitIdle"));
+}
+VKAPI_ATTR VkResult VKAPI_CALL device_wait(VkDevice device) {
+  const Device known = device_of(device);
+  return known.queues->give_all([&](VkQueue) {
+    return known.find<PFN_vkDeviceWaitIdle>(device, "vkDeviceWaitIdle")(device);
+  });
+}
+VKAPI_ATTR VkResult VKAPI_CALL create_pool(VkDevice device, const VkCommandPoolCreateInfo* create,
+                                           const VkAllocationCallbacks* allocator,
+                                           VkCommandPool* pool) {
+  VkCommandPoolCreateInfo changed = *create;
+  changed.queueFamilyIndex = 0;
+  return device_of(device).find<PFN_vkCreateCommandPool>(device, "vkCreateCommandPool")(
+      device, &changed, allocator, pool);
+}
+VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice device, const VkBufferCreateInfo* create,
+                                             const VkAllocationCallbacks* allocator,
+                                             VkBuffer* buffer) {
+  VkBufferCreateInfo changed = *create;
+  changed.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+  return device_of(device).find<PFN_vkCreateBuffer>(device, "vkCreateBuffer")(device, &changed,
+                                                                              allocator, buffer);
+}
+
+PFN_vkVoidFunction find_for_queues(const char* name) {
+  const layer::Own own[] = {
+      layer::own("GetDeviceQueue", get_queue),      layer::own("GetDeviceQueue2", get_queue2),
+      layer::own("QueueSubmit", queue_submit),      layer::own("QueueBindSparse", queue_bind),
+      layer::own("QueueWaitIdle", queue_wait),      layer::own("DeviceWaitIdle", device_wait),
+      layer::own("CreateCommandPool", create_pool), layer::own("CreateBuffer", create_buffer),
+  };
+  return layer::find(own, name);
 }
 
 /// The size of subgroups that a stage asks for; 0: it leaves that to the driver.
@@ -210,11 +323,7 @@ VKAPI_ATTR VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache
                                                 const VkComputePipelineCreateInfo* list,
                                                 const VkAllocationCallbacks* allocator,
                                                 VkPipeline* made) {
-  PFN_vkCreateComputePipelines next = nullptr;
-  {
-    std::lock_guard lock(guard);
-    next = devices.at(layer::dispatch_table(device)).pipelines;
-  }
+  const PFN_vkCreateComputePipelines next = device_of(device).pipelines;
   const auto least = limits()->property("minSubgroupSize"),
              most = limits()->property("maxSubgroupSize");
   std::vector<VkComputePipelineCreateInfo> plain(list, list + count);
@@ -266,12 +375,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice device, const 
   if (!std::strcmp(name, "vkCreateComputePipelines"))
     return reinterpret_cast<PFN_vkVoidFunction>(create_pipelines);
   if (too_new(name)) return nullptr;
-  PFN_vkGetDeviceProcAddr next = nullptr;
-  {
-    std::lock_guard lock(guard);
-    next = devices.at(layer::dispatch_table(device)).next;
-  }
-  return next(device, name);
+  const Device known = device_of(device);
+  const PFN_vkVoidFunction function = known.queues ? find_for_queues(name) : nullptr;
+  return function ? function : known.next(device, name);
 }
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, const char* name) {
@@ -286,6 +392,9 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance instance, 
       layer::own("GetPhysicalDeviceProperties", get_properties),
       layer::own("GetPhysicalDeviceProperties2", get_properties2),
       layer::own("GetPhysicalDeviceProperties2KHR", get_properties2),
+      layer::own("GetPhysicalDeviceQueueFamilyProperties", get_families),
+      layer::own("GetPhysicalDeviceQueueFamilyProperties2", get_families2),
+      layer::own("GetPhysicalDeviceQueueFamilyProperties2KHR", get_families2),
       layer::own("EnumerateDeviceExtensionProperties", enumerate_extensions),
       layer::own("CreateDevice", create_device),
       layer::own("DestroyDevice", destroy_device),

@@ -88,6 +88,19 @@ const Json& section(const Json& object, const char* name) {
   return found != object.end() && found->is_object() ? *found : none;
 }
 
+VkQueueFlags queue_flags(const Json& names) {
+  constexpr std::pair<std::string_view, VkQueueFlags> kFlags[] = {
+      {"VK_QUEUE_GRAPHICS_BIT", VK_QUEUE_GRAPHICS_BIT},
+      {"VK_QUEUE_COMPUTE_BIT", VK_QUEUE_COMPUTE_BIT},
+      {"VK_QUEUE_TRANSFER_BIT", VK_QUEUE_TRANSFER_BIT},
+      {"VK_QUEUE_SPARSE_BINDING_BIT", VK_QUEUE_SPARSE_BINDING_BIT}};
+  VkQueueFlags flags = 0;
+  for (const Json& name : names)
+    for (const auto& [known, flag] : kFlags)
+      if (name == known) flags |= flag;
+  return flags;
+}
+
 bool parse_version(const std::string& text, std::uint32_t& version) {
   unsigned major = 0, minor = 0, patch = 0;
   if (std::sscanf(text.c_str(), "%u.%u.%u", &major, &minor, &patch) < 2) return false;
@@ -127,6 +140,14 @@ std::optional<Limits> Limits::parse(std::string_view text, std::string& problem)
   };
   for (const auto& [name, capability] : root["capabilities"].items()) {
     if (!capability.is_object()) continue;
+    for (const Json& each : capability.value("queueFamiliesProperties", Json::array())) {
+      const Json& family = section(each, "VkQueueFamilyProperties");
+      VkQueueFamilyProperties& made = limits.families_.emplace_back();
+      made.queueFlags = queue_flags(family.value("queueFlags", Json::array()));
+      made.queueCount = family.value("queueCount", 1u);
+      made.timestampValidBits = family.value("timestampValidBits", 64u);
+      made.minImageTransferGranularity = {1, 1, 1};
+    }
     for (const auto& [structure, members] : section(capability, "features").items())
       for (const auto& [member, value] : members.items())
         if (value.is_boolean() && value.get<bool>()) limits.features_.insert(member);

@@ -25,12 +25,15 @@ class Limits {
   void restrict(void* chain) const;
   /// What the profile states, of those that are known.
   std::optional<std::uint64_t> property(std::string_view name) const;
+  /// The families of queues that the profile states; none: the device's.
+  const std::vector<VkQueueFamilyProperties>& queue_families() const { return families_; }
   /// The first feature that is on in the chain and that the profile lacks; empty: none.
   std::string exceeded(const void* chain) const;
 
  private:
   std::uint32_t version_ = VK_API_VERSION_1_0;
   std::set<std::string, std::less<>> extensions_, features_;
+  std::vector<VkQueueFamilyProperties> families_;
   std::map<std::string, std::vector<std::uint64_t>, std::less<>> properties_;
 };
 

@@ -49,11 +49,11 @@ Status enter_general(DeviceState& device, VkImage image, bool external) {
   barrier.oldLayout = external ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_UNDEFINED;
   barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
   barrier.srcQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED;
-  barrier.dstQueueFamilyIndex = external ? device.traits.queue_family : VK_QUEUE_FAMILY_IGNORED;
   barrier.image = image;
   barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
                               VK_REMAINING_ARRAY_LAYERS};
   return device.queue.run([&](VkCommandBuffer commands) {
+    barrier.dstQueueFamilyIndex = external ? device.queue.family() : VK_QUEUE_FAMILY_IGNORED;
     device.vk.CmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
                                  VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 0, nullptr, 1,
                                  &barrier);
@@ -91,8 +91,9 @@ Status create_image(ArrayState& array) {
   DeviceState& device = *array.device;
   if (array.linear && !array.linear.buffer())
     return make_error(ErrorCode::unsupported, "the array is too large for an image");
-  const auto create = image_info(device, array.desc);
+  auto create = image_info(device, array.desc);
   if (!create) return create.error();
+  if (device.traits.splits()) device.share(*create);
   VkResult result = device.vk.CreateImage(device.handle, &*create, nullptr, &array.image);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateImage");
   VkMemoryRequirements needs{};

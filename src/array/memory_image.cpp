@@ -73,11 +73,12 @@ VkImage made(const TextureState& texture) {
       texture.record[abi::x_base_lo] | std::uint64_t{texture.record[abi::x_base_hi]} << 32;
   std::uint64_t offset = 0;
   const Block* block = device.heap.find(address, offset);
-  const VkImageCreateInfo create = image_info(texture);
+  VkImageCreateInfo create = image_info(texture);
   // An image of imported memory begins with no contents: Vulkan refuses it PREINITIALIZED.
   if (!block || !block->memory || block->imported || !device_has(device, create))
     return VK_NULL_HANDLE;
   VkImage image = VK_NULL_HANDLE;
+  if (device.traits.splits()) device.share(create);
   if (device.vk.CreateImage(device.handle, &create, nullptr, &image) != VK_SUCCESS)
     return VK_NULL_HANDLE;
   const bool bound =

@@ -24,27 +24,40 @@ Status create_vulkan_device(DeviceState& device) {
   FeatureChain chain;
   query_needs(*device.instance, device.physical, chain);
   const PhysicalTraits& traits = device.traits;
-  const std::vector<float> priorities(std::max(traits.side_queues, 1u), 1.0f);
-  std::array<VkDeviceQueueCreateInfo, 3> queues{};
-  queues[0] = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
-  queues[0].queueFamilyIndex = traits.queue_family;
-  queues[0].queueCount = 1;
-  queues[0].pQueuePriorities = priorities.data();
-  queues[1] = queues[0];
-  queues[1].queueFamilyIndex = traits.side_family;
-  queues[1].queueCount = traits.side_queues;
-  device.families = {traits.queue_family};
-  if (traits.side_queues) device.families.push_back(traits.side_family);
-  device.sides.configure(traits.side_family, traits.side_queues);
+  const bool splits = traits.splits();
+  const std::vector<float> priorities(traits.side_queues + 2, 1.0f);
+  std::array<VkDeviceQueueCreateInfo, 4> queues{};
   VkDeviceCreateInfo create{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO};
   create.pNext = &chain.features;
-  create.queueCreateInfoCount = static_cast<std::uint32_t>(device.families.size());
+  const auto want = [&](std::uint32_t family, std::uint32_t count) {
+    VkDeviceQueueCreateInfo& queue = queues[create.queueCreateInfoCount++];
+    queue = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
+    queue.queueFamilyIndex = family;
+    queue.queueCount = count;
+    queue.pQueuePriorities = priorities.data();
+  };
+  want(traits.queue_family, splits ? 1 + traits.side_queues : 1);
+  device.families = {traits.queue_family};
+  const auto also = [&](std::uint32_t family, std::uint32_t count) {
+    want(family, count);
+    device.families.push_back(family);
+  };
+  device.sides.configure(traits.side_family, splits ? 1 : 0, traits.side_queues);
+  if (splits) {
+    also(traits.drawing_family, 1);
+    // Kernels that are checked share what the checks note.
+    const bool checks = device.checks != no_checks;
+    device.queue.add_lanes(checks ? 0 : traits.side_queues, traits.drawing_family);
+    if (traits.copy_queues && !checks) {
+      also(traits.copy_family, traits.copy_queues);
+      device.queue.add_copy_lanes(traits.copy_family, traits.copy_queues);
+    }
+  } else if (traits.side_queues) {
+    also(traits.side_family, traits.side_queues);
+  }
   const bool binds = chain.features.features.sparseBinding && traits.binding_family;
   const bool binds_apart = binds && *traits.binding_family != traits.queue_family;
-  if (binds_apart) {
-    VkDeviceQueueCreateInfo& queue = queues[create.queueCreateInfoCount++] = queues[0];
-    queue.queueFamilyIndex = *traits.binding_family;
-  }
+  if (binds_apart) want(*traits.binding_family, 1);
   create.pQueueCreateInfos = queues.data();
   create.enabledExtensionCount = static_cast<std::uint32_t>(chain.names.size());
   create.ppEnabledExtensionNames = chain.names.data();

@@ -39,9 +39,14 @@ struct PhysicalTraits {
   std::uint32_t storage_buffers = 0;  ///< of a stage, and of a pipeline's sets
   std::uint64_t max_allocation = 0;   ///< bytes; 0: not reported
   std::uint32_t queue_family = 0;
-  std::uint32_t side_family = 0, side_queues = 0;  ///< queues that compute beside the main one
+  std::uint32_t drawing_family = 0;  ///< that computes, and draws if one does, for applications
+  /// Queues that compute beside the first one; in its own family they are for streams, too.
+  std::uint32_t side_family = 0, side_queues = 0;
+  std::uint32_t copy_family = 0, copy_queues = 0;  ///< queues that only copy
   std::optional<std::uint32_t> binding_family;     ///< whose queues bind memory to parts of buffers
   std::uint32_t timestamp_bits = 0;
+  /// Whether streams have queues of their own, until all work moves to the drawing family.
+  bool splits() const { return side_queues && side_family == queue_family; }
 };
 
 struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
@@ -57,7 +62,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   DeviceOptions options;
   VkQueue external_queue = VK_NULL_HANDLE;
   SideQueues sides{*this};
-  Queue binding_queue{*this};  ///< open where the main one binds no memory to parts of buffers
+  Queue binding_queue{*this};  ///< open where the first one binds no memory to parts of buffers
 
   Table surfaces{abi::kSurfaceWords, abi::s_generation, 0};
   Table textures{abi::kTextureWords, abi::x_generation, abi::kTextureHandleBit, abi::kSrgbWords};

@@ -41,40 +41,50 @@ DeviceKind kind_of(VkPhysicalDeviceType type) {
   }
 }
 
-/// A family that computes, best one that draws too, for that takes every copy. False: there is
-/// none.
+/// A family that computes: best one that does nothing else and has several queues, beside one that
+/// draws too; else that one. False: there is none.
 bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
                          PhysicalTraits& traits) {
   std::uint32_t families = 0;
   vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, nullptr);
   std::vector<VkQueueFamilyProperties> family(families);
   vk.GetPhysicalDeviceQueueFamilyProperties(physical, &families, family.data());
-  int chosen = -1;
-  for (std::uint32_t i = 0; i < families; ++i) {
-    if (!(family[i].queueFlags & VK_QUEUE_COMPUTE_BIT)) continue;
-    if (chosen < 0 || (family[i].queueFlags & VK_QUEUE_GRAPHICS_BIT &&
-                       !(family[chosen].queueFlags & VK_QUEUE_GRAPHICS_BIT)))
-      chosen = static_cast<int>(i);
-  }
-  if (chosen < 0) return false;
-  traits.queue_family = static_cast<std::uint32_t>(chosen);
-  traits.timestamp_bits = family[chosen].timestampValidBits;
-  // Queues of one family may take turns, as an H100's do that draw.
-  constexpr std::uint32_t kMostSides = 8;
-  for (std::uint32_t i = 0; i < families; ++i) {
-    constexpr VkQueueFlags kBoth = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
-    if (i == traits.queue_family || (family[i].queueFlags & kBoth) != VK_QUEUE_COMPUTE_BIT)
-      continue;
-    traits.side_family = i;
-    traits.side_queues = std::min(family[i].queueCount, kMostSides);
-    break;
-  }
+  constexpr VkQueueFlags kDraws = VK_QUEUE_GRAPHICS_BIT, kComputes = VK_QUEUE_COMPUTE_BIT;
   const auto binds = [&](std::uint32_t i) {
-    return family[i].queueFlags & VK_QUEUE_SPARSE_BINDING_BIT;
+    return (family[i].queueFlags & VK_QUEUE_SPARSE_BINDING_BIT) != 0;
   };
+  std::optional<std::uint32_t> best, apart;
+  for (std::uint32_t i = 0; i < families; ++i) {
+    if (!(family[i].queueFlags & kComputes)) continue;
+    const auto draws = [&](std::uint32_t each) { return family[each].queueFlags & kDraws; };
+    if (!best || (draws(i) && !draws(*best))) best = i;
+    if (!draws(i) && !apart) apart = i;
+  }
+  if (!best) return false;
+  traits.queue_family = traits.drawing_family = *best;
+  constexpr std::uint32_t kMost = 8;
+  if (apart && apart != best) {
+    traits.side_family = *apart;
+    traits.side_queues = std::min(family[*apart].queueCount, kMost);
+    // Queues that draw take turns on an H100.
+    if (traits.side_queues > 1 && binds(*apart) == binds(*best)) {
+      traits.queue_family = *apart;
+      --traits.side_queues;
+    }
+  }
+  traits.timestamp_bits = family[traits.queue_family].timestampValidBits;
+  const bool splits = traits.queue_family != *best;
+  for (std::uint32_t i = 0; i < families && splits && !traits.copy_queues; ++i) {
+    constexpr VkQueueFlags kOnly = VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
+    if (!(family[i].queueFlags & VK_QUEUE_TRANSFER_BIT) || family[i].queueFlags & ~kOnly) continue;
+    traits.copy_family = i;
+    traits.copy_queues = std::min(family[i].queueCount, 2u);
+  }
   if (binds(traits.queue_family)) traits.binding_family = traits.queue_family;
   for (std::uint32_t i = 0; i < families && !traits.binding_family; ++i)
-    if (binds(i) && !(traits.side_queues && i == traits.side_family)) traits.binding_family = i;
+    if (binds(i) && !(traits.side_queues && i == traits.side_family) &&
+        !(traits.copy_queues && i == traits.copy_family))
+      traits.binding_family = i;
   return true;
 }
 

@@ -219,7 +219,7 @@ Result<DeviceNeeds> DeviceNeeds::query(PFN_vkGetInstanceProcAddr get, VkInstance
     return make_error(ErrorCode::no_device, info.name + " cannot be used: " + reason);
   auto state = std::make_shared<NeedsState>();
   query_needs(borrowed, physical, state->chain);
-  state->queue_family = traits.queue_family;
+  state->queue_family = traits.drawing_family;
   return DeviceNeeds(std::move(state));
 }
 

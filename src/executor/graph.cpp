@@ -46,7 +46,8 @@ Status GraphState::refresh() {
 }
 
 Status GraphState::record() {
-  if (recorded) return {};
+  const std::uint32_t now_for = device->queue.family();
+  if (recorded && family == now_for) return {};
   if (last_value)
     if (Status status = device->queue.wait(last_value); !status) return status;
   if (!missed && !trapped) missed = find_trap();
@@ -68,10 +69,15 @@ Status GraphState::record() {
     if (!memory) return memory.error();
     slab = std::move(*memory);
   }
+  if (pool && family != now_for) {
+    device->vk.DestroyCommandPool(device->handle, pool, nullptr);
+    pool = VK_NULL_HANDLE;
+  }
+  recorded = false;
   if (!pool) {
     VkCommandPoolCreateInfo create{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     create.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    create.queueFamilyIndex = device->traits.queue_family;
+    create.queueFamilyIndex = family = now_for;
     VkResult result = device->vk.CreateCommandPool(device->handle, &create, nullptr, &pool);
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateCommandPool");
     VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
@@ -87,6 +93,7 @@ Status GraphState::record() {
   if (result != VK_SUCCESS) return vulkan_error(result, "BeginCommandBuffer");
   LaunchBound bound;
   Work before = Work::any;  // other submissions
+  alone = false;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto* launch = std::get_if<LaunchNode>(&nodes[i]);
     const Work now = launch ? work_of(launch->plan) : Work::copy;
@@ -99,6 +106,7 @@ Status GraphState::record() {
       continue;
     }
     const LaunchPlan& plan = launch->plan;
+    alone = alone || lane_of(plan, 0) == Queue::kAlone;
     auto place = allocate_and_bind(plan, ring, printf, descriptors);
     if (!place) return place.error();
     if (plan.vulkan.slab_bytes) place->slab_address = slab.address();
@@ -112,7 +120,7 @@ Status GraphState::record() {
   return {};
 }
 
-Result<std::uint64_t> GraphState::replay() {
+Result<std::uint64_t> GraphState::replay(StreamState& stream) {
   std::shared_lock<std::shared_mutex> residency;
   // Planning a node may move an array that another was planned for. What has to come back into
   // memory stays there for a while, so that this ends.
@@ -122,14 +130,20 @@ Result<std::uint64_t> GraphState::replay() {
     if (moves == device->moves) break;
     residency.unlock();
   }
-  if (Status status = record(); !status) return status.error();
-  if (trapped) {
-    // The records still hold the last trap; they may only be cleared when no replay is running.
-    if (Status status = device->queue.wait(last_value); !status) return status.error();
-    for (auto& [node, trap] : traps) std::memset(trap, 0, abi::kTrapWords * 4);
-    trapped = false;
+  // Replays come one after the other.
+  stream.wait_for(last_value);
+  Result<std::uint64_t> value = 0;
+  while (value && !*value) {
+    if (Status status = record(); !status) return status.error();
+    if (trapped) {
+      // The records still hold the last trap; they may only be cleared when no replay is running.
+      if (Status status = device->queue.wait(last_value); !status) return status.error();
+      for (auto& [node, trap] : traps) std::memset(trap, 0, abi::kTrapWords * 4);
+      trapped = false;
+    }
+    value =
+        device->queue.push(commands, family, alone ? Queue::kAlone : stream.lane, stream.before());
   }
-  auto value = device->queue.push(commands);
   if (value) last_value = *value;
   if (value && device->queue.has_timeout())
     for (const auto& node : nodes)

@@ -35,7 +35,9 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   std::uint64_t moves = 0;        ///< of arrays, likewise
 
   bool recorded = false, trapped = false;
+  bool alone = false;  ///< recorded: with a launch that runs alone
   VkCommandPool pool = VK_NULL_HANDLE;
+  std::uint32_t family = 0;  ///< of queues that `pool` is for
   VkCommandBuffer commands = VK_NULL_HANDLE;
   Ring ring;
   Descriptors descriptors;
@@ -51,7 +53,7 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   void read_fault_logs();  ///< of replays that are over
   std::optional<Error> find_trap();
   /// Submits the recorded commands; the first trap is found by `check` once they are over.
-  Result<std::uint64_t> replay();
+  Result<std::uint64_t> replay(StreamState& stream);
   std::optional<Error> check(StreamState& stream);
 };
 

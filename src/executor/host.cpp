@@ -128,8 +128,9 @@ InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& 
 Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
                                        const std::shared_ptr<Outcome>& outcome) const {
   DeviceState& device = stream.device;
-  // Streams share the queue, whose work is in the order of the calls.
-  if (Status status = device.queue.wait(device.queue.submitted()); !status) return status.error();
+  // All that was submitted comes before, for it is over when the call returns.
+  const std::uint64_t before = device.queue.submitted();
+  if (Status status = device.queue.wait(before); !status) return status.error();
   stream.retire();
   if (Status status = stream.make_room(plan); !status) return status.error();
   auto place = stream.place(plan, false);
@@ -150,7 +151,7 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   }
   std::uint32_t trapped = 0;
   std::memcpy(&trapped, stream.ring.memory().mapped() + place->trap_offset, sizeof trapped);
-  Submitted out{.value = device.queue.submitted(), .host_ms = took.count()};
+  Submitted out{.value = before, .host_ms = took.count()};
   if (ending.problem.empty() && !trapped && ending.blocks < volume(plan.facts->config.grid))
     out.blocks_run = ending.blocks;
   if (outcome && plan.facts->config.time) outcome->timing.device_ms = took.count();

@@ -28,11 +28,12 @@ Status Stream::replay(const Graph& graph) {
   {
     std::lock_guard graph_lock(state->mutex);
     if (state->nodes.empty()) return {};
-    auto submitted = state->replay();
+    auto submitted = state->replay(*state_);
     if (!submitted) return submitted.error();
     value = *submitted;
   }
   state_->last_value = value;
+  state_->after.clear();
   Pending replay;
   replay.value = value;
   replay.keep.push_back(state);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <thread>
 
 #include "src/device/local_memory.hpp"
@@ -20,8 +22,9 @@ namespace {
 
 constexpr std::uint32_t kQueries = 256;  // two a timed launch
 constexpr std::size_t kUnasked = 32;     // so many launches are made between looks at older ones
-/// Launches that end sooner may be submitted together with others.
-constexpr float kShortUs = 1000;
+/// Launches that end sooner may be submitted together with others, and in one queue with them.
+constexpr float kShortUs = 1000, kBriefUs = 25;
+constexpr std::uint32_t kMeasured = 32;  // of so many that end so soon one is measured
 
 /// A block fits when a workgroup can hold it as it is.
 bool block_fits(const DeviceState& device, const Dim3& block) {
@@ -271,10 +274,16 @@ class VulkanExecutor final : public Executor {
                            const std::shared_ptr<Outcome>& outcome) const override;
 };
 
-/// Two timestamps for a launch, whose first query is the result; -1: none.
-Result<int> take_queries(StreamState& stream) {
+/// Two timestamps for a launch, whose first query is the result; -1: none. The time of one that is
+/// not asked for is measured now and then where lanes are chosen by it.
+Result<int> take_queries(StreamState& stream, const LaunchPlan& plan, float time) {
   DeviceState& device = stream.device;
-  if (!device.traits.timestamp_bits) return -1;
+  const bool asked = plan.facts->config.time, full = stream.pending.size() >= kQueries / 2;
+  const auto wanted = [&] {
+    return stream.measures() && !full &&
+           (time >= kBriefUs || plan.kernel().tier.unmeasured++ % kMeasured == 0);
+  };
+  if (!device.traits.timestamp_bits || !(asked || wanted())) return -1;
   if (!stream.queries) {
     VkQueryPoolCreateInfo create{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
     create.queryType = VK_QUERY_TYPE_TIMESTAMP;
@@ -283,17 +292,16 @@ Result<int> take_queries(StreamState& stream) {
         device.vk.CreateQueryPool(device.handle, &create, nullptr, &stream.queries);
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateQueryPool");
   }
-  if (stream.pending.size() >= kQueries / 2)
+  if (full)
     if (Status status = stream.wait_all(); !status) return status.error();
   return static_cast<int>(std::exchange(stream.next_query, (stream.next_query + 2) % kQueries));
 }
 
-When when_of(const LaunchPlan& plan, bool awaited) {
-  if (awaited) return When::awaited;
+/// What the launch takes, in microseconds; infinity: not known.
+float time_of(const LaunchPlan& plan) {
   const LaunchConfig& config = plan.facts->config;
-  const float blocks = static_cast<float>(volume(config.grid)) * static_cast<float>(config.repeat);
-  const float each = plan.kernel().tier.device_block_us.load(std::memory_order_relaxed);
-  return each * blocks < kShortUs ? When::together : When::now;
+  const float known = plan.kernel().tier.time_of(volume(config.grid) * config.repeat);
+  return known > 0 ? known : std::numeric_limits<float>::infinity();
 }
 
 thread_local bool t_may_wait = false;
@@ -333,7 +341,8 @@ Status await_aside(Queue& side, std::uint64_t value, const std::string& kernel) 
 Result<Submitted> submit_aside(StreamState& stream, LaunchPlan&& plan,
                                const std::shared_ptr<Outcome>& outcome) {
   DeviceState& device = stream.device;
-  // Streams share the main queue, whose work is in the order of the calls.
+  if (Status status = device.queue.gather(); !status) return status.error();
+  // No value of the queue lets later work come after it, so all comes before.
   const std::uint64_t before = device.queue.submitted();
   if (Status status = device.queue.wait(before); !status) return status.error();
   stream.retire();
@@ -357,7 +366,7 @@ Result<Submitted> submit_aside(StreamState& stream, LaunchPlan&& plan,
   }
   stream.pend(std::move(plan), *place, before, outcome);
   stream.retire();
-  // Its slice is free: no value of the main queue stands for it.
+  // Its slice is free: no value of the queue stands for it.
   stream.ring.cancel();
   stream.last_value = std::max(stream.last_value, before);
   return Submitted{before};
@@ -378,21 +387,26 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
                                          const std::shared_ptr<Outcome>& outcome) const {
   if (goes_aside(stream, plan)) return submit_aside(stream, std::move(plan), outcome);
   DeviceState& device = stream.device;
-  if (stream.pending.size() % kUnasked == kUnasked - 1) stream.retire();
-  if (Status status = stream.make_room(plan); !status) return status.error();
-  int query = -1;
-  if (plan.facts->config.time) {
-    auto taken = take_queries(stream);
-    if (!taken) return taken.error();
-    query = *taken;
+  float time = time_of(plan);
+  if (stream.pending.size() % kUnasked == kUnasked - 1 || (stream.measures() && std::isinf(time))) {
+    stream.retire();
+    time = time_of(plan);
   }
+  if (Status status = stream.make_room(plan); !status) return status.error();
+  auto taken = take_queries(stream, plan, time);
+  if (!taken) return taken.error();
   auto place = stream.place(plan, true);
   if (!place) return place.error();
-  auto recording = device.queue.begin(work_of(plan));
+  const Takes takes = time < kBriefUs ? Takes::little : time < kShortUs ? Takes::more : Takes::much;
+  auto recording = stream.begin(
+      work_of(plan), lane_of(plan, takes == Takes::little ? stream.brief_lane() : stream.lane),
+      takes, plan.facts->config.time);
   if (!recording) {
     stream.ring.cancel();
     return recording.error();
   }
+  // The first timestamp would be that of the end of what runs beside it.
+  const int query = recording->beside ? -1 : *taken;
   const auto stamp = [&](std::uint32_t second) {
     if (query < 0) return;
     const auto index = static_cast<std::uint32_t>(query);
@@ -406,7 +420,10 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   const EntryInfo& info = *plan.facts->kernel->info;
   PageGuard& guard = device.queue.guard();
   const bool guards = info.system_atomics && guard.close(info.name, info.waits.spins);
-  auto value = stream.end(std::move(*recording), when_of(plan, outcome != nullptr || guards));
+  const When when = outcome || guards      ? When::awaited
+                    : takes == Takes::much ? When::now
+                                           : When::together;
+  auto value = stream.end(std::move(*recording), when);
   if (guards) guard.until(value ? *value : 0);
   if (!value) {
     stream.ring.cancel();

@@ -1,8 +1,11 @@
 // The state behind Module and Kernel.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <limits>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -106,8 +109,12 @@ struct TierState {
   std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
   /// Of the last launch: a block's share of what the host took, 0 if the device ran it.
   std::atomic<float> host_block_us{-1};
-  /// Of launches on the device: a block's share of the time until they were seen to be over.
-  std::atomic<float> device_block_us{std::numeric_limits<float>::infinity()};
+  /// Microseconds that a launch takes on the device, by the magnitude of its blocks; 0: not known.
+  std::array<std::atomic<float>, 8> device_us{};
+  std::atomic<std::uint32_t> unmeasured{0};  ///< launches for which it was known
+  std::atomic<float>& time_of(std::uint64_t blocks) {
+    return device_us[std::min<std::size_t>(std::bit_width(blocks) / 3, device_us.size() - 1)];
+  }
 };
 
 struct KernelState {

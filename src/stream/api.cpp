@@ -40,10 +40,18 @@ Status check(const StreamState& stream, const Buffer& buffer, std::uint64_t offs
   return {};
 }
 
+/// Copies over the bus that take longer than a change of lanes have lanes of their own.
+unsigned lane_of_copy(StreamState& stream, const Buffer& from, const Buffer& to,
+                      std::uint64_t bytes) {
+  constexpr std::uint64_t kLeast = 1 << 20;
+  if (bytes < kLeast || (!from.mapped() && !to.mapped())) return stream.lane_of(bytes);
+  return stream.device.queue.copy_lane(!from.mapped(), stream.lane);
+}
+
 }  // namespace
 
 Result<Stream> Stream::create(const Device& device) {
-  auto stream = StreamState::create(*device.state(), true);
+  auto stream = StreamState::create(*device.state(), true, false);
   if (!stream) return stream.error();
   return Stream(std::move(*stream));
 }
@@ -103,7 +111,7 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   to.state()->written(to_offset, bytes);
   VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(bytes,
+  return state_->transfer(bytes, lane_of_copy(*state_, from, to, bytes),
                           [&](VkCommandBuffer commands) {
                             state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer,
                                                             to.state()->buffer, 1, &copy);
@@ -136,7 +144,9 @@ Status Stream::record(const Event& event) {
   std::lock_guard lock(state_->mutex);
   state_->retire();
   std::lock_guard event_lock(state.mutex);
-  auto recording = state_->device.queue.begin(Work::none);
+  // The timestamp is that of the last recording, whichever stream's that is.
+  if (state.value) state_->wait_for(state.value);
+  auto recording = state_->begin(Work::none, state_->brief_lane());
   if (!recording) return recording.error();
   if (state.query) {
     state_->device.vk.CmdResetQueryPool(recording->commands, state.query, 0, 1);
@@ -154,9 +164,15 @@ Status Stream::record(const Event& event) {
 }
 
 Status Stream::wait(const Event& event) {
-  // All streams share one queue, where a barrier over what came before is before all commands.
   if (event.state()->device.get() != &state_->device)
     return bad_argument("the event and the stream belong to different devices");
+  std::uint64_t value = 0;
+  {
+    std::lock_guard lock(event.state()->mutex);
+    value = event.state()->value;
+  }
+  std::lock_guard lock(state_->mutex);
+  if (value) state_->wait_for(value);
   return {};
 }
 
@@ -164,9 +180,7 @@ bool Stream::idle() const {
   // Who has it for long runs a launch.
   std::unique_lock lock(state_->mutex, std::try_to_lock);
   if (!lock) return false;
-  (void)state_->device.queue.flush(state_->last_value);
-  state_->retire();
-  return state_->pending.empty();
+  return state_->is_over();
 }
 
 Status Stream::synchronize() {

@@ -8,14 +8,16 @@
 
 namespace ptx2spv::runtime {
 
-/// Copies of so many bytes are over soon.
-constexpr std::uint64_t kShortCopy = 1 << 20;
+/// Copies of so many bytes are over soon, or sooner than a wait for another lane.
+constexpr std::uint64_t kShortCopy = 1 << 20, kBriefCopy = 128 << 10;
 
-Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bool keep_device) {
+Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bool keep_device,
+                                                         bool alone) {
   auto stream = std::make_shared<StreamState>(device);
   if (keep_device) stream->keep = device.shared_from_this();
   if (Status status = stream->ring.open(device.heap); !status) return status.error();
   stream->descriptors.open(device);
+  if (!alone) stream->lane = device.queue.take_lane();
   return stream;
 }
 
@@ -31,7 +33,7 @@ StreamState::~StreamState() {
 Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device) {
   std::lock_guard lock(device.synchronous_mutex);
   if (!device.synchronous) {
-    auto stream = StreamState::create(device, false);
+    auto stream = StreamState::create(device, false, true);
     if (!stream) return stream.error();
     device.synchronous = std::move(*stream);
   }
@@ -40,8 +42,42 @@ Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device) {
 
 Result<std::uint64_t> StreamState::end(Queue::Recording&& recording, When when) {
   auto value = device.queue.end(std::move(recording), when);
-  if (value) last_value = *value;
+  if (value) {
+    last_value = *value;
+    after.clear();
+  }
   return value;
+}
+
+unsigned StreamState::lane_of(std::uint64_t bytes) {
+  return bytes <= kBriefCopy ? brief_lane() : lane;
+}
+
+const std::vector<std::uint64_t>& StreamState::before() {
+  std::erase_if(after, [&](std::uint64_t each) { return device.queue.known_over(each); });
+  before_ = after;
+  before_.push_back(last_value);
+  return before_;
+}
+
+void StreamState::wait_for(StreamState& other) {
+  std::vector<std::uint64_t> values;
+  {
+    std::lock_guard lock(other.mutex);
+    values = other.after;
+    values.push_back(other.lane == Queue::kAlone ? device.queue.submitted() : other.last_value);
+  }
+  std::lock_guard lock(mutex);
+  after.insert(after.end(), values.begin(), values.end());
+}
+
+bool StreamState::is_over() {
+  for (const std::uint64_t each : before()) {
+    (void)device.queue.flush(each);
+    if (!device.queue.reached(each)) return false;
+  }
+  retire();
+  return pending.empty();
 }
 
 Status StreamState::make_room(const LaunchPlan& plan) {
@@ -104,11 +140,21 @@ Status StreamState::transfer(std::uint64_t bytes,
                              const std::function<void(VkCommandBuffer)>& record,
                              std::vector<std::shared_ptr<const void>> keeps,
                              std::function<void()> finish) {
+  return transfer(bytes, lane_of(bytes), record, std::move(keeps), std::move(finish));
+}
+
+Status StreamState::transfer(std::uint64_t bytes, unsigned in_lane,
+                             const std::function<void(VkCommandBuffer)>& record,
+                             std::vector<std::shared_ptr<const void>> keeps,
+                             std::function<void()> finish) {
   retire();
-  auto recording = device.queue.begin(Work::any);
+  const Takes takes = bytes <= kBriefCopy   ? Takes::little
+                      : bytes <= kShortCopy ? Takes::more
+                                            : Takes::much;
+  auto recording = begin(Work::any, in_lane, takes);
   if (!recording) return recording.error();
   record(recording->commands);
-  auto value = end(std::move(*recording), bytes <= kShortCopy ? When::together : When::now);
+  auto value = end(std::move(*recording), takes == Takes::much ? When::now : When::together);
   if (!value) return value.error();
   Pending copy;
   copy.value = *value;
@@ -120,16 +166,13 @@ Status StreamState::transfer(std::uint64_t bytes,
 
 namespace {
 
-/// Learns what a launch took at most, and forgets slowly what an earlier one took. `last`: none
-/// that came later was waited for, too.
-void note_time(const Pending& done, std::chrono::steady_clock::time_point now, bool last) {
+/// Learns what a launch took, in microseconds, or at most took; `growth` times what is known of
+/// earlier ones is the most that is believed.
+void note_time(const Pending& done, float took, float growth) {
   const LaunchConfig& config = done.facts->config;
-  const std::chrono::duration<float, std::micro> took = now - done.began;
-  const float each =
-      took.count() / static_cast<float>(volume(config.grid)) / static_cast<float>(config.repeat);
-  std::atomic<float>& known = done.facts->kernel->tier.device_block_us;
+  std::atomic<float>& known = done.facts->kernel->tier.time_of(volume(config.grid) * config.repeat);
   const float old = known.load(std::memory_order_relaxed);
-  known.store(std::min(each, last ? 1.25f * old : old), std::memory_order_relaxed);
+  known.store(old > 0 ? std::min(took, growth * old) : took, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -140,7 +183,6 @@ void StreamState::retire() {
   while (!pending.empty() && device.queue.reached(pending.front().value)) {
     Pending done = std::move(pending.front());
     pending.pop_front();
-    if (done.pipeline) note_time(done, now, pending.empty());
     std::optional<Error> failure;
     if (device.queue.lost()) {
       failure = vulkan_error(VK_ERROR_DEVICE_LOST, "QueueSubmit");
@@ -162,17 +204,26 @@ void StreamState::retire() {
         printf.collect(printed);
     }
     if (done.check && !failure) failure = done.check(*this);
-    ring.release(done.value);
+    if (done.facts) ring.release(done.value);
     if (done.finish && !failure) done.finish();
-    if (done.query >= 0 && done.outcome && !device.queue.lost()) {
+    if (done.query >= 0 && !device.queue.lost()) {
       std::uint64_t ticks[2] = {};
       VkResult result = device.vk.GetQueryPoolResults(
           device.handle, queries, static_cast<std::uint32_t>(done.query), 2, sizeof ticks, ticks, 8,
           VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-      if (result == VK_SUCCESS)
-        done.outcome->timing.device_ms = std::max(done.outcome->timing.device_ms, 0.0) +
-                                         static_cast<double>(ticks[1] - ticks[0]) *
-                                             device.traits.properties.limits.timestampPeriod * 1e-6;
+      if (result == VK_SUCCESS) {
+        const double took = static_cast<double>(ticks[1] - ticks[0]) *
+                            device.traits.properties.limits.timestampPeriod * 1e-3;
+        // Others may have had the device's units.
+        note_time(done, static_cast<float>(took), 4);
+        if (done.outcome)
+          done.outcome->timing.device_ms =
+              std::max(done.outcome->timing.device_ms, 0.0) + took / 1e3;
+      }
+    } else if (done.pipeline && !measures()) {
+      // With the wait for its end, or for those of later ones.
+      const std::chrono::duration<float, std::micro> took = now - done.began;
+      note_time(done, took.count(), pending.empty() ? 1.25f : 1);
     }
     if (done.outcome) {
       done.outcome->error = std::move(failure);
@@ -185,6 +236,7 @@ void StreamState::retire() {
 
 Status StreamState::wait_all() {
   Status status = last_value ? device.queue.wait(last_value) : Status();
+  for (std::size_t i = 0; status && i < after.size(); ++i) status = device.queue.wait(after[i]);
   retire();
   printf.collect(printed);
   return status;

@@ -59,17 +59,37 @@ struct StreamState {
   StreamState(const StreamState&) = delete;
   StreamState& operator=(const StreamState&) = delete;
   ~StreamState();
-  /// `keep_device`: hold the device alive (not for its own synchronous stream).
-  static Result<std::shared_ptr<StreamState>> create(DeviceState& device, bool keep_device);
+  /// `keep_device`: hold the device alive (not for its own synchronous stream). `alone`: its work
+  /// comes after that of all streams, and before later work.
+  static Result<std::shared_ptr<StreamState>> create(DeviceState& device, bool keep_device,
+                                                     bool alone);
 
   DeviceState& device;
   std::shared_ptr<DeviceState> keep;
   std::mutex mutex;  ///< everything below and every function
 
-  /// As of the queue.
+  /// As of the queue: after all that the stream was given before.
+  Result<Queue::Recording> begin(Work kind, unsigned in_lane, Takes takes = Takes::little,
+                                 bool fenced = false) {
+    return device.queue.begin(kind, in_lane, before(), takes, fenced);
+  }
+  /// What the stream's next work comes after.
+  const std::vector<std::uint64_t>& before();
+  /// The lane for work that is over soon.
+  unsigned brief_lane() { return device.queue.brief_lane(lane, before()); }
+  unsigned lane_of(std::uint64_t bytes);  ///< of a copy
   Result<std::uint64_t> end(Queue::Recording&& recording, When when);
+  /// Work from now on comes after that of a value of the queue, or after another stream's.
+  void wait_for(std::uint64_t value) { after.push_back(value); }
+  void wait_for(StreamState& other);
+  bool is_over();  ///< all of it
+  /// Whether times of launches are measured though nobody asks: lanes are chosen by them.
+  bool measures() const { return device.queue.is_split() && device.traits.timestamp_bits; }
   /// Copies `bytes`, with `keep` held until they are over and `finish` called then.
   Status transfer(std::uint64_t bytes, const std::function<void(VkCommandBuffer)>& record,
+                  std::vector<std::shared_ptr<const void>> keeps, std::function<void()> finish);
+  Status transfer(std::uint64_t bytes, unsigned in_lane,
+                  const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);
   /// Looks at every launch that is over.
   void retire();
@@ -93,6 +113,9 @@ struct StreamState {
   std::deque<Pending> pending;
   std::optional<Error> error;  ///< the first one since the last synchronize
   std::uint64_t last_value = 0;
+  std::vector<std::uint64_t> after;  ///< work of others, until some of the stream's comes after it
+  std::vector<std::uint64_t> before_;  ///< see before()
+  unsigned lane = Queue::kAlone;  ///< of the queue, for what other streams' work may run beside
   std::uint32_t next_query = 0;
 };
 
@@ -113,6 +136,14 @@ Result<LaunchPlace> allocate_and_bind(const LaunchPlan& plan, Ring& ring, Printf
                                       Descriptors& descriptors);
 void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const LaunchPlace& place,
                    LaunchBound& bound);
+/// The lane of a launch that would be in `lane`: what the device has one of, and pages that are
+/// kept from the host, are for a launch that runs alone.
+inline unsigned lane_of(const LaunchPlan& plan, unsigned lane) {
+  return plan.facts->config.cooperative || plan.sanitized || !plan.mirrored.empty() ||
+                 plan.facts->kernel->info->system_atomics
+             ? Queue::kAlone
+             : lane;
+}
 /// Kinds of the commands of a launch.
 inline Work work_of(const LaunchPlan& plan) {
   return plan.mirrored.empty() ? Work::kernel : Work::any;

@@ -2,10 +2,13 @@
 
 namespace ptx2spv::runtime {
 
+namespace {
+bool has(Work work, Work kind) {
+  return (static_cast<unsigned>(work) & static_cast<unsigned>(kind)) != 0;
+}
+}  // namespace
+
 void barrier(const VulkanDevice& device, VkCommandBuffer commands, Work before, Work after) {
-  auto has = [](Work work, Work kind) {
-    return (static_cast<unsigned>(work) & static_cast<unsigned>(kind)) != 0;
-  };
   VkPipelineStageFlags stages[2] = {};
   VkAccessFlags writes[2] = {}, reads[2] = {};
   const Work sides[2] = {before, after};
@@ -28,13 +31,14 @@ void barrier(const VulkanDevice& device, VkCommandBuffer commands, Work before, 
                                nullptr);
 }
 
-void host_barrier(const VulkanDevice& device, VkCommandBuffer commands) {
+void host_barrier(const VulkanDevice& device, VkCommandBuffer commands, Work before) {
   VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER};
   barrier.srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT;
   barrier.dstAccessMask = VK_ACCESS_HOST_READ_BIT | VK_ACCESS_HOST_WRITE_BIT;
-  device.vk.CmdPipelineBarrier(
-      commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-      VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_TRANSFER_BIT;
+  if (has(before, Work::kernel)) stages |= VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+  device.vk.CmdPipelineBarrier(commands, stages, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0,
+                               nullptr, 0, nullptr);
 }
 
 }  // namespace ptx2spv::runtime

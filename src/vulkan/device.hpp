@@ -25,8 +25,9 @@ struct VulkanDevice {
   std::vector<std::uint32_t> families;  ///< of its queues, the main one's first
   bool owned = true;
 
-  /// All queues reach the buffer.
-  void share(VkBufferCreateInfo& create) const {
+  /// All queues reach the buffer or the image.
+  template <class Create>
+  void share(Create& create) const {
     if (families.size() < 2) return;
     create.sharingMode = VK_SHARING_MODE_CONCURRENT;
     create.queueFamilyIndexCount = static_cast<std::uint32_t>(families.size());

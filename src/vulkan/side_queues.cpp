@@ -7,7 +7,7 @@ Result<SideQueues::Lease> SideQueues::take(double timeout) {
   changed_.wait(lock, [&] { return !free_.empty() || all_.size() < count_; });
   if (free_.empty()) {
     auto queue = std::make_unique<Queue>(device_);
-    const auto index = static_cast<std::uint32_t>(all_.size());
+    const auto index = first_ + static_cast<std::uint32_t>(all_.size());
     if (Status status = queue->open(family_, VK_NULL_HANDLE, index); !status) {
       queue->close();
       return status.error();

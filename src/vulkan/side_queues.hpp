@@ -1,5 +1,5 @@
-// Queues beside the main one, for kernels that wait for what the program does while they run: each
-// has one to itself, so that the work of others goes on.
+// Queues beside the one that all other work is gathered in, for kernels that wait for what the
+// program does while they run: each has one to itself, so that the work of others goes on.
 #pragma once
 
 #include <condition_variable>
@@ -19,9 +19,10 @@ class SideQueues {
   SideQueues(const SideQueues&) = delete;
   SideQueues& operator=(const SideQueues&) = delete;
 
-  /// The device was made with so many queues of a family that is not the main queue's.
-  void configure(std::uint32_t family, std::uint32_t count) {
+  /// The device was made with so many queues of a family, from that index on.
+  void configure(std::uint32_t family, std::uint32_t first, std::uint32_t count) {
     family_ = family;
+    first_ = first;
     count_ = count;
   }
   bool any() const { return count_ != 0; }
@@ -51,7 +52,7 @@ class SideQueues {
   void give_back(Queue& queue);
 
   VulkanDevice& device_;
-  std::uint32_t family_ = 0, count_ = 0;
+  std::uint32_t family_ = 0, first_ = 0, count_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Queue>> all_;  ///< as many as were needed at a time

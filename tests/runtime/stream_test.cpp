@@ -1,5 +1,8 @@
+#include <cstring>
 #include <thread>
 
+#include "src/executor/executor.hpp"
+#include "src/module/module.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -14,6 +17,20 @@ constexpr const char* kStep = R"(
   ld.param.u32 %r1, [value];
   ld.global.u32 %r2, [%rd1];
   mad.lo.u32 %r3, %r2, 3, %r1;
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+.visible .entry await(.param .u64 cell, .param .u32 value) {
+  .reg .pred %p1;
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [cell];
+  ld.param.u32 %r1, [value];
+again:
+  ld.volatile.global.u32 %r2, [%rd1];
+  setp.ne.u32 %p1, %r2, %r1;
+  @%p1 bra again;
+  add.u32 %r3, %r2, 1;
   st.global.u32 [%rd1], %r3;
   ret;
 }
@@ -108,6 +125,175 @@ TEST_F(Streams, GraphReplaysWhatWasRecorded) {
     ASSERT_FALSE(status) << round;
     EXPECT_EQ(status.error().trap->trapped_threads, 1u);
   }
+}
+
+// Each stream's step comes after the one before it, in whichever stream that is.
+TEST_F(Streams, EventsOrderWorkOfSeveralStreams) {
+  std::vector<Stream> streams;
+  std::vector<Event> events;
+  for (int i = 0; i < 9; ++i) {
+    streams.push_back(must(Stream::create(test_device())));
+    events.push_back(must(Event::create(test_device())));
+  }
+  std::uint32_t expected = 0;
+  std::size_t last = streams.size();
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const std::size_t now = i * i % streams.size();
+    if (last != streams.size()) must(streams[now].wait(events[last]));
+    must(streams[now].launch(step, {}, Args().buffer(cell).value(i)));
+    must(streams[now].record(events[now]));
+    expected = expected * 3 + i;
+    last = now;
+  }
+  // The wait is part of the stream's work, though nothing follows it.
+  Stream other = must(Stream::create(test_device()));
+  must(other.wait(events[last]));
+  must(other.synchronize());
+  EXPECT_TRUE(events[last].done());
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], expected);
+}
+
+// What is no stream's comes after all that streams were given, and before what they are given
+// later.
+TEST_F(Streams, OtherWorkComesBetween) {
+  std::vector<Stream> streams;
+  std::vector<Buffer> cells;
+  for (int i = 0; i < 4; ++i) {
+    streams.push_back(must(Stream::create(test_device())));
+    cells.push_back(must(Buffer::create(test_device(), 64)));
+  }
+  for (std::uint32_t round = 0; round < 20; ++round) {
+    for (Buffer& each : cells) must(each.fill(0, 64, round));
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+      must(streams[i].launch(step, {}, Args().buffer(cells[i]).value(5u)));
+      must(streams[i].launch(step, {},
+                             Args().buffer(cells[i]).value(static_cast<std::uint32_t>(i))));
+    }
+    must(step.launch({}, Args().buffer(cells[round % 4]).value(1u)));
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t word = 0x01010101u * round, both = (word * 3 + 5) * 3 + i;
+      EXPECT_EQ(read_buffer<std::uint32_t>(cells[i], 1)[0], i == round % 4 ? both * 3 + 1 : both);
+    }
+  }
+}
+
+// Streams share queues, where those that have nothing to do with each other need no barriers.
+TEST_F(Streams, MoreOfThemThanQueues) {
+  constexpr std::uint32_t kStreams = 24;
+  std::vector<Stream> streams;
+  std::vector<Buffer> cells;
+  for (std::uint32_t i = 0; i < kStreams; ++i) {
+    streams.push_back(must(Stream::create(test_device())));
+    cells.push_back(must(Buffer::create(test_device(), 64)));
+    must(cells[i].fill(0, 64, 0));
+  }
+  std::vector<std::uint32_t> expected(kStreams, 0);
+  Event event = must(Event::create(test_device()));
+  for (std::uint32_t round = 0; round < 60; ++round) {
+    // One stream works at another's cell.
+    const std::uint32_t from = round % kStreams, to = round * 7 % kStreams;
+    for (std::uint32_t i = 0; i < kStreams; ++i) {
+      must(streams[i].launch(step, {}, Args().buffer(cells[i]).value(round)));
+      expected[i] = expected[i] * 3 + round;
+    }
+    must(streams[from].record(event));
+    must(streams[to].wait(event));
+    must(streams[to].launch(step, {}, Args().buffer(cells[from]).value(to)));
+    must(streams[to].record(event));
+    must(streams[from].wait(event));
+    expected[from] = expected[from] * 3 + to;
+  }
+  for (std::uint32_t i = 0; i < kStreams; ++i)
+    EXPECT_EQ(read_buffer<std::uint32_t>(cells[i], 1)[0], expected[i]) << i;
+}
+
+// Such a kernel has a queue to itself where it can, and all other work another from then on.
+TEST_F(Streams, GoOnBesideAKernelThatMayWait) {
+  Kernel await = must(module.kernel("await"));
+  await.state()->tier.waits_for_others = true;
+  std::vector<Stream> streams;
+  std::vector<Buffer> cells;
+  for (int i = 0; i < 3; ++i) {
+    streams.push_back(must(Stream::create(test_device())));
+    cells.push_back(must(Buffer::create(test_device(), 64)));
+    must(cells[i].fill(0, 64, 0));
+  }
+  Event event = must(Event::create(test_device()));
+  std::uint32_t expected[3] = {};
+  std::thread([&] {
+    runtime::let_launches_wait();
+    for (std::uint32_t round = 0; round < 6; ++round) {
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        must(streams[i].launch(step, {}, Args().buffer(cells[i]).value(round + i)));
+        expected[i] = expected[i] * 3 + round + i;
+      }
+      const std::uint32_t now = round % 3, next = (round + 1) % 3;
+      // What it waits for is there.
+      must(streams[now].launch(await, {}, Args().buffer(cells[now]).value(expected[now])));
+      must(streams[now].record(event));
+      must(streams[next].wait(event));
+      must(streams[next].launch(step, {}, Args().buffer(cells[now]).value(9u)));
+      must(streams[next].record(event));
+      must(streams[now].wait(event));
+      expected[now] = (expected[now] + 1) * 3 + 9;
+    }
+  }).join();
+  for (std::uint32_t i = 0; i < 3; ++i)
+    EXPECT_EQ(read_buffer<std::uint32_t>(cells[i], 1)[0], expected[i]) << i;
+}
+
+// Copies of some size may have queues of their own.
+TEST_F(Streams, LargeCopiesKeepTheirStreamsOrder) {
+  constexpr std::uint64_t kBytes = 4 << 20;
+  constexpr std::size_t kStreams = 3, kLast = kBytes / 4 - 1;
+  struct Lane {
+    Stream stream = must(Stream::create(test_device()));
+    Buffer from = must(Buffer::create(test_device(), kBytes, BufferMemory::host)),
+           at = must(Buffer::create(test_device(), kBytes)),
+           to = must(Buffer::create(test_device(), kBytes, BufferMemory::host));
+  };
+  std::vector<Lane> lanes(kStreams);
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    for (std::uint32_t i = 0; i < kStreams; ++i) {
+      const std::vector<std::uint32_t> words(kBytes / 4, 100 * i + round);
+      must(lanes[i].from.upload(0, bytes_of(words)));
+    }
+    for (std::uint32_t i = 0; i < kStreams; ++i) {
+      Lane& lane = lanes[i];
+      must(lane.stream.copy(lane.from, 0, lane.at, 0, kBytes));
+      must(lane.stream.launch(step, {}, Args().buffer(lane.at).value(i)));
+      must(lane.stream.copy(lane.at, 0, lane.to, 0, kBytes));
+      // After the copy: it does not see this.
+      must(lane.stream.fill(lane.at, 0, kBytes, 0));
+    }
+    for (std::uint32_t i = 0; i < kStreams; ++i) {
+      must(lanes[i].stream.synchronize());
+      std::uint32_t first = 0, last = 0;
+      std::memcpy(&first, lanes[i].to.mapped(), 4);
+      std::memcpy(&last, lanes[i].to.mapped() + 4 * kLast, 4);
+      EXPECT_EQ(first, (100 * i + round) * 3 + i);
+      EXPECT_EQ(last, 100 * i + round);
+    }
+  }
+}
+
+TEST_F(Streams, ReplaysInSeveralStreamsTakeTurns) {
+  Graph graph = must(Graph::create(test_device()));
+  for (std::uint32_t i = 0; i < 3; ++i) must(graph.add(step, {}, Args().buffer(cell).value(i)));
+  std::vector<Stream> streams;
+  for (int i = 0; i < 3; ++i) streams.push_back(must(Stream::create(test_device())));
+  std::uint32_t expected = 0;
+  for (std::uint32_t round = 0; round < 12; ++round) {
+    must(streams[round % 3].replay(graph));
+    must(streams[round % 3].launch(step, {}, Args().buffer(cell).value(round)));
+    for (std::uint32_t i = 0; i < 3; ++i) expected = expected * 3 + i;
+    expected = expected * 3 + round;
+    Event event = must(Event::create(test_device()));
+    must(streams[round % 3].record(event));
+    must(streams[(round + 1) % 3].wait(event));
+  }
+  for (Stream& each : streams) must(each.synchronize());
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], expected);
 }
 
 TEST_F(Streams, ThreadsMayShareOneStream) {

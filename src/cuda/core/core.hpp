@@ -341,6 +341,8 @@ CUresult stick(ContextObject& context, const Error& error);
 CUresult create_event(ContextObject& context, unsigned flags, CUevent& made);
 CUresult record_event(StreamObject& stream, EventObject& event);
 CUresult wait_event(StreamObject& stream, EventObject& event);
+/// Lets the stream's later work come after what the device has of another stream of the context.
+CUresult come_after(StreamObject& stream, StreamObject& other);
 CUresult query_event(EventObject& event);
 CUresult synchronize_event(EventObject& event);
 /// The same, as programs ask for them.

@@ -58,6 +58,7 @@ struct GraphExecObject {
   std::shared_ptr<GraphObject> graph;  ///< a clone: what was instantiated
   std::vector<GraphNodeObject*> order;
   unsigned long long flags = 0;
+  std::weak_ptr<StreamObject> last;  ///< that it was launched in: launches come one after the other
 };
 
 inline bool is_part(const GraphObject& graph) { return graph.part != GraphObject::Part::none; }

@@ -483,6 +483,10 @@ void reserve_memory_of(const GraphObject& graph) {
 }  // namespace
 
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
+  const auto last = exec.last.lock();
+  exec.last = stream.weak_from_this();
+  if (last && last.get() != &stream)
+    if (CUresult code = come_after(stream, *last); code != eSuccess) return code;
   wait_for_kept(stream, *exec.graph);
   const bool host = calls_host(stream, *exec.graph);
   if (!host && !is_held_up(stream)) {

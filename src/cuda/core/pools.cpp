@@ -256,9 +256,10 @@ CUresult pool_access(int* flags, CUmemoryPool handle, const CUmemLocation* locat
 namespace {
 
 /// Memory that the pool keeps and an allocation in the stream may have: of the stream's own frees,
-/// of others' whose work is over, or whose work the device has, which runs it in order; the
-/// smallest, and at most twice as large. With the pool's lock.
-std::optional<Buffer> find_kept(PoolObject& pool, const StreamObject& stream, std::size_t bytes) {
+/// of others' whose work is over, or whose work the device has, which the stream's comes after from
+/// then on; the smallest, and at most twice as large. With the pool's lock.
+std::optional<KeptMemory> find_kept(PoolObject& pool, const StreamObject& stream,
+                                    std::size_t bytes) {
   const auto may = [&](int attribute) { return pool.reuse[attribute - kFirstReuse] != 0; };
   auto best = pool.kept.end();
   for (auto each = pool.kept.begin(); each != pool.kept.end(); ++each) {
@@ -270,7 +271,7 @@ std::optional<Buffer> find_kept(PoolObject& pool, const StreamObject& stream, st
       best = each;
   }
   if (best == pool.kept.end()) return std::nullopt;
-  Buffer found = std::move(best->buffer);
+  KeptMemory found = std::move(*best);
   pool.kept.erase(best);
   --g_kept;
   return found;
@@ -293,13 +294,13 @@ bool leave_to_pool(StreamObject& stream, CUdeviceptr address) {
   return true;
 }
 
-CUresult take_from(ContextObject& context, const StreamObject& stream,
+CUresult take_from(ContextObject& context, StreamObject& stream,
                    const std::shared_ptr<PoolObject>& pool, std::size_t bytes,
                    CUdeviceptr& address) {
   DeviceObject& device = *device_at(pool->device);
   if (&device != context.device)
     return fail(eInvalidValue, "the pool and the stream are of different devices");
-  std::optional<Buffer> kept;
+  std::optional<KeptMemory> kept;
   {
     std::lock_guard lock(pool->mutex);
     if (pool->most && (pool->used > pool->most || bytes > pool->most - pool->used))
@@ -311,13 +312,15 @@ CUresult take_from(ContextObject& context, const StreamObject& stream,
     pool->used_high = std::max(pool->used_high, pool->used);
     pool->reserved_high = std::max(pool->reserved_high, pool->reserved);
   }
+  CUresult code =
+      kept && kept->stream.get() != &stream ? come_after(stream, *kept->stream) : eSuccess;
   std::shared_ptr<Allocation> made;
-  const CUresult code =
-      allocate(context, bytes, MemoryUse::device, 0, made, kept ? &*kept : nullptr);
+  if (code == eSuccess)
+    code = allocate(context, bytes, MemoryUse::device, 0, made, kept ? &kept->buffer : nullptr);
   if (code != eSuccess) {
     std::lock_guard lock(pool->mutex);
     pool->used -= bytes;
-    pool->reserved -= kept ? kept->size() : bytes;
+    pool->reserved -= kept ? kept->buffer.size() : bytes;
     return code;
   }
   made->pool = pool;

@@ -1,5 +1,5 @@
-// Streams and events. Every stream of a device submits to one queue, which runs in order, so a
-// stream waits for every other by itself; what is kept per stream is who has to be told of a trap.
+// Streams and events. The device's queue lets the legacy stream's work come after all that was
+// given before it, and before all that is given later.
 #include <algorithm>
 #include <unordered_set>
 
@@ -7,7 +7,7 @@
 #include "src/cuda/core/core.hpp"
 #include "src/cuda/core/graph.hpp"
 #include "src/cuda/core/of_thread.hpp"
-#include "src/device/device.hpp"
+#include "src/stream/stream.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -99,9 +99,10 @@ CUresult find_stream(ContextObject* context, CUstream handle,
 CUresult open_stream(StreamObject& stream, Stream*& opened) {
   std::lock_guard lock(stream.mutex);
   if (!stream.stream) {
-    auto made = Stream::create(stream.context->gpu());
+    auto made = runtime::StreamState::create(*stream.context->gpu().state(), true,
+                                             stream.context->legacy.get() == &stream);
     if (!made) return report(made.error());
-    stream.stream = std::move(*made);
+    stream.stream.emplace(std::move(*made));
   }
   opened = &*stream.stream;
   return eSuccess;
@@ -228,10 +229,25 @@ CUresult wait_event(StreamObject& stream, EventObject& event) {
     std::lock_guard lock(event.mutex);
     recorded = event.event;
   }
-  if (!recorded || other->device == stream.context->device) return eSuccess;
-  // The queue of another device knows nothing of this event: the host waits for it.
-  Status status = recorded->wait();
+  if (!recorded) return eSuccess;
+  Status status;
+  if (other->device == stream.context->device) {
+    Stream* opened = nullptr;
+    if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+    status = opened->wait(*recorded);
+  } else {
+    // The queue of another device knows nothing of this event: the host waits for it.
+    status = recorded->wait();
+  }
   return status ? eSuccess : report(status.error());
+}
+
+CUresult come_after(StreamObject& stream, StreamObject& other) {
+  Stream *opened = nullptr, *before = nullptr;
+  if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+  if (CUresult code = open_stream(other, before); code != eSuccess) return code;
+  opened->state()->wait_for(*before->state());
+  return eSuccess;
 }
 
 namespace {

@@ -488,7 +488,9 @@ class Graph {
   std::shared_ptr<runtime::GraphState> state_;
 };
 
-/// A queue of work that runs in order. The next synchronize returns an error or trap of a launch.
+/// A queue of work that runs in order, and may run beside other streams' work: events tell what
+/// comes first. Functions of other objects come after all that streams were given. The next
+/// synchronize returns an error or trap of a launch.
 class Stream {
  public:
   static Result<Stream> create(const Device& device);

@@ -86,8 +86,8 @@ struct SemaphoreValue {
   std::uint64_t value = 0;
 };
 /// Work that is given to the device from now on, by this stream and by every other one, starts when
-/// the semaphores are signalled and sees what was written before that: all streams of a device
-/// share one queue. A timeline value may be signalled later, but not by work of this device.
+/// the semaphores are signalled and sees what was written before that. A timeline value may be
+/// signalled later, but not by work of this device.
 Status wait(const Stream& stream, std::span<const SemaphoreValue> semaphores);
 /// Signals once all work that was given to the device before is over, with its memory available.
 Status signal(const Stream& stream, std::span<const SemaphoreValue> semaphores);
