@@ -106,7 +106,7 @@ ProcessResult execute(const std::vector<std::string>& program,
   // The layer's messages end the process, which belongs to tests of the runtime itself.
   std::vector<std::string> all = environment;
   const auto is_debug = [](const std::string& each) { return each.starts_with("PTX2SPV_DEBUG="); };
-  if (std::ranges::none_of(all, is_debug)) all.push_back(debug_variable("validate-ir=0"));
+  if (std::ranges::none_of(all, is_debug)) all.push_back(debug_variable("validate-ir=0,tier=auto"));
   if (const std::string library = sanitizer_library(); !library.empty())
     all.push_back("LD_PRELOAD=" + library);
   return run_process(arguments, {}, all);
