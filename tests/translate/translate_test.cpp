@@ -117,6 +117,36 @@ TEST(Reconvergence, IsDeclaredWhereLanesActAsOne) {
   }
 }
 
+// As compilers write them, the mask in a register.
+TEST(Reductions, AreTheSubgroupsWhereLanesHaveOneMask) {
+  for (const char* mask :
+       {"mov.u32 %r1, -1;", "mov.u32 %r1, %tid.x;", "mov.u32 %r1, -1; @%p0 mov.u32 %r1, 255;"}) {
+    const std::string text =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry k(.param .u64 p) {\n  .reg .b64 %d<2>; .reg .b32 %r<4>; .reg .pred "
+        "%p<1>;\n"
+        "  ld.param.u64 %d0, [p];\n  ld.global.u32 %r0, [%d0];\n  setp.eq.u32 %p0, %r0, 0;\n  " +
+        std::string(mask) +
+        "\n  redux.sync.add.u32 %r2, %r0, %r1;\n  st.global.u32 [%d0], %r2;\n  ret;\n}\n";
+    std::vector<Message> messages;
+    const auto module = PtxModule::parse({{text, "a.ptx"}}, messages);
+    ASSERT_TRUE(module) << text_of(messages);
+    for (const bool arithmetic : {true, false}) {
+      TranslateOptions options;
+      options.profile = *find_profile("nvidia");
+      set_capability(options.profile, "subgroup_arithmetic", arithmetic);
+      options.block[0] = 64;
+      options.block[1] = options.block[2] = 1;
+      const auto result = module->translate(options, messages);
+      ASSERT_TRUE(result) << text_of(messages);
+      const auto spirv = test::disassemble_spirv(result->spirv);
+      const bool one = arithmetic && std::string_view(mask) == "mov.u32 %r1, -1;";
+      EXPECT_EQ(spirv.find("OpGroupNonUniformIAdd") != spirv.npos, one) << mask;
+      EXPECT_EQ(spirv.find("OpGroupNonUniformShuffle ") != spirv.npos, !one) << mask;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, Translate, testing::ValuesIn(cases()),
                          [](const testing::TestParamInfo<std::string>& each) {
                            std::string name = each.param;

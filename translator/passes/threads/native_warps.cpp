@@ -23,6 +23,7 @@ class NativeWarps {
 
   bool run() {
     bool any = false;
+    find_constants();
     rewriter_.run([&](Value v) {
       const Op op = f_.insts[v].op;
       if (!is_warp_operation(op)) {
@@ -40,6 +41,21 @@ class NativeWarps {
   static bool is_simple(Op op) {
     return is_within(op, Op::constant, Op::set_var) || is_within(op, Op::add, Op::mulhi_s) ||
            is_within(op, Op::and_, Op::extract) || op == Op::load || op == Op::store;
+  }
+  /// Registers that are set once, to a constant.
+  void find_constants() {
+    std::vector<unsigned> sets(f_.vars.size());
+    constant_.assign(f_.vars.size(), false);
+    for (const Block& block : f_.blocks)
+      for (const Value v : block.insts) {
+        const Inst& inst = f_.insts[v];
+        if (inst.op == Op::set_var)
+          constant_[inst.imm] = ++sets[inst.imm] == 1 && f_.insts[f_.arg(v, 0)].op == Op::constant;
+      }
+  }
+  bool is_constant(Value v) const {
+    const Inst& inst = f_.insts[v];
+    return inst.op == Op::constant || (inst.op == Op::get_var && constant_[inst.imm]);
   }
   Value word(std::uint32_t value) { return b_.i32(value); }
   Value lane() { return b_.builtin(Builtin::subgroup_lane); }
@@ -71,6 +87,7 @@ class NativeWarps {
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
+  std::vector<bool> constant_;                     ///< by variable
   BlockId met_ = kNoBlock, active_in_ = kNoBlock;  ///< of what block that holds
   Value active_ = 0;
 };
@@ -98,7 +115,7 @@ Value NativeWarps::match(const Inst& inst, Value value, Value present) {
 
 Value NativeWarps::reduce(const Inst& inst, Value value, Value mask, Value present) {
   const warp::Reduction each = warp::reduction(static_cast<AtomicOp>(inst.imm));
-  if (arithmetic_ && f_.insts[mask].op == Op::constant) {
+  if (arithmetic_ && is_constant(mask)) {
     // Every lane has the same members.
     const Value own = b_.select(lanes_.has(mask, lane()), value, word(each.identity));
     return b_.inst(Op::subgroup_reduce, Type::i32, {own}, inst.imm);
