@@ -144,8 +144,8 @@ Status Stream::record(const Event& event) {
   std::lock_guard lock(state_->mutex);
   state_->retire();
   std::lock_guard event_lock(state.mutex);
-  // The timestamp is that of the last recording, whichever stream's that is.
-  if (state.value) state_->wait_for(state.value);
+  // There is one timestamp, and that of the last recording stays, whichever stream's that is.
+  if (state.query && state.value) state_->wait_for(state.value);
   auto recording = state_->begin(Work::none, state_->brief_lane());
   if (!recording) return recording.error();
   if (state.query) {

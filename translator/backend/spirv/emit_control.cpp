@@ -3,6 +3,23 @@
 
 namespace ptx2spv::spirv {
 
+namespace {
+
+spv::Op reduction(AtomicOp op) {
+  switch (op) {
+    case AtomicOp::and_: return spv::Op::OpGroupNonUniformBitwiseAnd;
+    case AtomicOp::or_: return spv::Op::OpGroupNonUniformBitwiseOr;
+    case AtomicOp::xor_: return spv::Op::OpGroupNonUniformBitwiseXor;
+    case AtomicOp::umin: return spv::Op::OpGroupNonUniformUMin;
+    case AtomicOp::umax: return spv::Op::OpGroupNonUniformUMax;
+    case AtomicOp::smin: return spv::Op::OpGroupNonUniformSMin;
+    case AtomicOp::smax: return spv::Op::OpGroupNonUniformSMax;
+    default: return spv::Op::OpGroupNonUniformIAdd;
+  }
+}
+
+}  // namespace
+
 /// Semantics that order accesses to these kinds of memory.
 Id Emitter::ordered(std::uint32_t kinds) {
   using enum spv::MemorySemanticsMask;
@@ -27,19 +44,6 @@ void Emitter::synchronise(Value, const Inst& inst) {
   } else {
     op0(spv::Op::OpMemoryBarrier, inst.imm == 0 ? workgroup : b_.constant(word(spv::Scope::Device)),
         all);
-  }
-}
-
-spv::Op reduction(AtomicOp op) {
-  switch (op) {
-    case AtomicOp::and_: return spv::Op::OpGroupNonUniformBitwiseAnd;
-    case AtomicOp::or_: return spv::Op::OpGroupNonUniformBitwiseOr;
-    case AtomicOp::xor_: return spv::Op::OpGroupNonUniformBitwiseXor;
-    case AtomicOp::umin: return spv::Op::OpGroupNonUniformUMin;
-    case AtomicOp::umax: return spv::Op::OpGroupNonUniformUMax;
-    case AtomicOp::smin: return spv::Op::OpGroupNonUniformSMin;
-    case AtomicOp::smax: return spv::Op::OpGroupNonUniformSMax;
-    default: return spv::Op::OpGroupNonUniformIAdd;
   }
 }
 
