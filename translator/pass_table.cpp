@@ -126,6 +126,9 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::lower_surfaces(c.function, c.module, c.options, c.info); },
      "after inlining, because a handle that is a parameter has a binding of its own; the last "
      "pass to need registers as variables and calls gone"},
+    {Phase::memory, "legalise-dots", Form::variables, kRequired, always,
+     [](PassContext& c) { passes::legalise_dots(c.function, c.profile.features); },
+     "before anything is simplified, so that what is known of the bytes counts"},
     {Phase::memory, "legalise-nanosleep", Form::variables, kRequired, always,
      [](PassContext& c) {
        const bool apart = c.profile.exactness.independent_threads && !in_regions(c);

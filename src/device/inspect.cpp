@@ -221,6 +221,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(v12, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) add(timeline);
   extension(v12, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
   if (extension(v13, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) add(subgroup_size);
+  if (extension(v13, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) add(dots);
   if (extension(v13, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) add(maintenance4);
   if (extension(0, VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME)) add(image_atomic64);
   if (extension(0, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
@@ -277,6 +278,8 @@ struct PropertyChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
   VkPhysicalDeviceSubgroupSizeControlProperties sizes{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
+  VkPhysicalDeviceShaderIntegerDotProductProperties dots{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
 
   void query(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t version,
              const std::vector<VkExtensionProperties>& extensions) {
@@ -293,6 +296,7 @@ struct PropertyChain {
     add(driver, VK_API_VERSION_1_2, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
     add(floats, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
     add(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
+    add(dots, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     vk.GetPhysicalDeviceProperties2(physical, &all);
   }
 };
@@ -374,6 +378,11 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   fill_features(vk, physical, chain, profile);
   fill_matrices(instance, physical, chain, profile);
   fill_float_controls(has.floats, profile.features);
+  const bool dots = chain.dots.shaderIntegerDotProduct;
+  profile.features.dot4_u8 = dots && has.dots.integerDotProduct4x8BitPackedUnsignedAccelerated;
+  profile.features.dot4_s8 = dots && has.dots.integerDotProduct4x8BitPackedSignedAccelerated;
+  profile.features.dot4_mixed =
+      dots && has.dots.integerDotProduct4x8BitPackedMixedSignednessAccelerated;
   profile.features.subgroup_ops =
       has_warps(has.subgroups, has.sizes, chain.subgroup_size, traits.choose_subgroups);
   profile.features.subgroup_arithmetic =

@@ -35,6 +35,9 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(shaderSampledImageArrayDynamicIndexing, "indexed_samplers", features.features),
     PTX2SPV_ROW(shaderSampledImageArrayNonUniformIndexing, "indexed_samplers", indexing),
     PTX2SPV_ROW(runtimeDescriptorArray, "indexed_samplers", indexing),
+    PTX2SPV_ROW(shaderIntegerDotProduct, "dot4_u8", dots),
+    PTX2SPV_ROW(shaderIntegerDotProduct, "dot4_s8", dots),
+    PTX2SPV_ROW(shaderIntegerDotProduct, "dot4_mixed", dots),
     PTX2SPV_ROW(shaderSubgroupClock, "shader_clock", clock),
     PTX2SPV_ROW(shaderDeviceClock, "device_clock", clock),
     PTX2SPV_ROW(shaderMaximalReconvergence, "maximal_reconvergence", reconvergence),
@@ -126,6 +129,7 @@ void take_gathered(const VkBaseInStructure& from, FeatureChain& to) {
           from, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES)) {
     to.subgroup_size.subgroupSizeControl = v13->subgroupSizeControl;
     to.subgroup_size.computeFullSubgroups = v13->computeFullSubgroups;
+    to.dots.shaderIntegerDotProduct = v13->shaderIntegerDotProduct;
     to.maintenance4.maintenance4 = v13->maintenance4;
   }
 }
@@ -159,6 +163,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.addresses);
     take(*each, chain.timeline);
     take(*each, chain.subgroup_size);
+    take(*each, chain.dots);
     take(*each, chain.maintenance4);
     take(*each, chain.image_atomic64);
     take(*each, chain.atomic_float);

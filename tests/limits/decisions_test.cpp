@@ -2,6 +2,7 @@
 // as another vendor's, and a program in the probe's place gives the answers of one that is asked.
 // Modules for it are made and looked at; where they need subgroups that the driver has not, what
 // they compute is not.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,16 +30,18 @@ struct Family {
   const char *name, *features;
   std::uint32_t vendor, type, subgroup, least, most;
   bool float64;
+  std::size_t dots;  ///< how many of kDots are one instruction
   bool warps() const { return least <= 32 && 32 <= most; }
 };
 constexpr std::uint32_t kIntegrated = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU,
                         kDiscrete = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
 const Family kFamilies[] = {
-    {"Rdna3", "radv-rdna3", 0x1002, kDiscrete, 64, 32, 64, true},
-    {"Arc", "intel-uhd-620", 0x8086, kDiscrete, 32, 8, 32, false},
-    {"M1", "apple-m1", 0x106b, kIntegrated, 32, 32, 32, false},
-    {"Subgroups64", "radv-polaris", 0x1002, kDiscrete, 64, 64, 64, true},
+    {"Rdna3", "radv-rdna3", 0x1002, kDiscrete, 64, 32, 64, true, 3},
+    {"Arc", "intel-uhd-620", 0x8086, kDiscrete, 32, 8, 32, false, 3},
+    {"M1", "apple-m1", 0x106b, kIntegrated, 32, 32, 32, false, 0},
+    {"Subgroups64", "radv-polaris", 0x1002, kDiscrete, 64, 64, 64, true, 2},
 };
+constexpr const char* kDots[] = {"Unsigned", "Signed", "MixedSignedness"};
 
 std::string limits_of(const Family& family) {
   json file =
@@ -46,6 +49,12 @@ std::string limits_of(const Family& family) {
   json& device = file["capabilities"]["device"];
   device["features"]["VkPhysicalDeviceFeatures"]["shaderFloat64"] = family.float64;
   json& properties = device["properties"];
+  device["features"]["VkPhysicalDeviceShaderIntegerDotProductFeatures"] = {
+      {"shaderIntegerDotProduct", family.dots != 0}};
+  for (std::size_t i = 0; i < std::size(kDots); ++i)
+    properties["VkPhysicalDeviceShaderIntegerDotProductProperties"]
+              ["integerDotProduct4x8BitPacked" + std::string(kDots[i]) + "Accelerated"] =
+                  i < family.dots;
   constexpr std::uint32_t kNobodys = 0x7ffffff0;
   properties["VkPhysicalDeviceProperties"]["vendorID"] = family.vendor;
   properties["VkPhysicalDeviceProperties"]["deviceType"] = family.type;
@@ -172,6 +181,60 @@ TEST_P(Decisions, AnFmaIsOneInstructionWhereItIsExact) {
   EXPECT_EQ(count_of(kCall), 0u);
   EXPECT_EQ(run(file, false).exit_code, 0);
   EXPECT_EQ(fused(), 0u);
+}
+
+// The bytes' products on both sides of a sum that wraps, by each combination of signs.
+TEST_P(Decisions, ADotProductOfBytesIsOneInstructionWhereTheDeviceHasIt) {
+  constexpr std::uint32_t kWords[] = {0x80ff7f01, 0xff80017f, 0x7fffffff, 0x80808080,
+                                      0xffffffff, 0x80808080, 0x00000005, 0x12f48a3c,
+                                      0x9be0417d, 0xfffffff0, 0xffffffff, 0x7f7f7f7f};
+  constexpr std::size_t kThreads = std::size(kWords) / 3;
+  const auto bytes = [](std::uint32_t word, unsigned i, bool is_signed) {
+    const auto byte = static_cast<std::uint8_t>(word >> (8 * i));
+    return is_signed ? int{static_cast<std::int8_t>(byte)} : int{byte};
+  };
+  std::string text =
+      ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 in, "
+      ".param .u64 out) {\n  .reg .b64 %d<5>; .reg .b32 %r<8>;\n  ld.param.u64 %d0, [in];\n"
+      "  ld.param.u64 %d1, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 12;\n"
+      "  add.u64 %d0, %d0, %d2; mul.wide.u32 %d3, %r0, 16; add.u64 %d1, %d1, %d3;\n"
+      "  ld.global.u32 %r1, [%d0]; ld.global.u32 %r2, [%d0+4]; ld.global.u32 %r3, [%d0+8];\n";
+  std::vector<std::uint32_t> want;
+  for (unsigned signs = 0; signs < 4; ++signs)
+    text += fmt::format("  dp4a.{}32.{}32 %r4, %r1, %r2, %r3; st.global.u32 [%d1+{}], %r4;\n",
+                        signs & 1 ? 's' : 'u', signs & 2 ? 's' : 'u', signs * 4);
+  for (std::size_t t = 0; t < kThreads; ++t)
+    for (unsigned signs = 0; signs < 4; ++signs) {
+      std::uint32_t sum = kWords[t * 3 + 2];
+      for (unsigned i = 0; i < 4; ++i)
+        sum += static_cast<std::uint32_t>(bytes(kWords[t * 3], i, signs & 1) *
+                                          bytes(kWords[t * 3 + 1], i, signs & 2));
+      want.push_back(sum);
+    }
+  const test::TemporaryFolder folder;
+  const auto raw = [](const auto& words) {
+    return std::string(reinterpret_cast<const char*>(std::data(words)), std::size(words) * 4);
+  };
+  (void)folder.write("k.ptx", text + "  ret;\n}\n");
+  (void)folder.write("in.bin", raw(kWords));
+  (void)folder.write("want.bin", raw(want));
+  const json manifest = {
+      {"module", "k.ptx"},
+      {"buffers",
+       {{"in", {{"bytes", sizeof kWords}, {"init", {{"raw", "in.bin"}}}}},
+        {"out", {{"bytes", want.size() * 4}}}}},
+      {"launches",
+       {{{"kernel", "k"},
+         {"grid", 1},
+         {"block", kThreads},
+         {"args", {{{"buffer", "in"}}, {{"buffer", "out"}}}}}}},
+      {"outputs", {{{"buffer", "out"}, {"dtype", "u32"}, {"expect", "want.bin"}}}}};
+  const auto result = run(folder.write("k.json", manifest.dump()), true);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.error;
+  constexpr std::uint32_t kSigned = 4450, kUnsigned = 4451, kMixed = 4452;
+  EXPECT_EQ(count_of(kUnsigned), GetParam().dots > 0 ? 1u : 0u);
+  EXPECT_EQ(count_of(kSigned), GetParam().dots > 1 ? 1u : 0u);
+  EXPECT_EQ(count_of(kMixed), GetParam().dots > 2 ? 2u : 0u);
 }
 
 TEST_P(Decisions, ExactSamplersReadTexturesAndTiledImagesHoldPlanes) {

@@ -22,6 +22,41 @@ namespace {
 using namespace ir;
 using namespace test;
 
+TEST(LegaliseDots, a_dot_product_that_the_device_lacks_becomes_products_of_bytes) {
+  constexpr std::uint32_t kFirst = 0x80ff7f01, kSecond = 0xff80c17f;
+  // Unsigned, the first's bytes signed, the second's, both: by hand.
+  constexpr std::uint32_t kSums[] = {
+      0x80 * 0xff + 0xff * 0x80 + 0x7f * 0xc1 + 0x7f, 0u - 0x80 * 0xff - 0x80 + 0x7f * 0xc1 + 0x7f,
+      0u - 0x80 - 0xff * 0x80 - 0x7f * 0x3f + 0x7f, 0u + 0x80 + 0x80 - 0x7f * 0x3f + 0x7f};
+  for (unsigned signs = 0; signs < 4; ++signs) {
+    for (const bool has : {false, true}) {
+      Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 {:#x}
+  %2 = constant i32 {:#x}
+  %3 = dot4 i32 %1 %2 imm={}
+  %4 = constant i32 0x0
+  store mem=slot,4 %4 %3
+  exit
+)",
+                           kFirst, kSecond, signs),
+               Form::variables);
+      Features features;
+      features.dot4_u8 = (signs == 0) == has;
+      features.dot4_s8 = (signs == 3) == has;
+      features.dot4_mixed = (signs == 1 || signs == 2) == has;
+      passes::legalise_dots(p.f, features);
+      p.expect_valid();
+      EXPECT_EQ(p.has(Op::dot4), has) << signs;
+      EXPECT_EQ(p.has(Op::mul), !has) << signs;
+      Memory memory;
+      memory.of(Space::slot).resize(4);
+      EXPECT_EQ(p.run(memory).error, "");
+      EXPECT_EQ(word(memory, Space::slot, 0), kSums[signs]) << signs;
+    }
+  }
+}
+
 TEST(LegaliseFloat, an_addition_is_native_where_it_is_exact_and_a_routine_elsewhere) {
   for (const bool exact : {true, false}) {
     Parsed p(R"(

@@ -82,6 +82,18 @@ TEST(Emit, bit_operations) {
   });
 }
 
+TEST(Emit, dot_products_of_bytes_by_their_signs) {
+  const std::string text = check_all(
+      [&](Kernel& k, const Profile&) {
+        const Value a = k.input(Type::i32), b = k.input(Type::i32, 4);
+        for (unsigned signs = 0; signs < 4; ++signs)
+          k.output(k.inst(Op::dot4, Type::i32, {a, b}, signs), signs * 4);
+      },
+      {}, [](const Profile& p) { return p.features.dot4_mixed; });
+  for (const char* op : {" OpUDot ", " OpSDot ", " OpSUDot "})
+    EXPECT_NE(text.find(op), std::string::npos) << text;
+}
+
 TEST(Emit, conversions_between_types) {
   check_all([&](Kernel& k, const Profile&) {
     const Value w = k.input(Type::i64), a = k.input(Type::i32);

@@ -47,6 +47,7 @@ std::optional<Bits> evaluate(const Inst& inst, Type from, std::span<const Bits> 
     case Op::bfe_u: return Bits::of(field_of(w(0), w(1), w(2)));
     case Op::bfe_s: return Bits::of(signed_field_of(w(0), w(1), w(2)));
     case Op::bfi: return Bits::of(with_field(w(0), w(1), w(2), w(3)));
+    case Op::dot4: return Bits::of(dot4(w(0), w(1), inst.imm));
     case Op::select: return w(0) ? args[1] : args[2];
     case Op::zext:
     case Op::trunc: return Bits::of(w(0));

@@ -149,6 +149,8 @@ enum class Builtin : std::uint8_t {
 
 enum class Clock : std::uint8_t { cycles, time };           ///< imm of clock
 enum class ClockScope : std::uint8_t { subgroup, device };  ///< imm of read_clock
+/// imm of dot4: whose bytes are signed.
+enum DotSigns : std::uint8_t { kDotUnsigned = 0, kDotFirst = 1, kDotSecond = 2, kDotSigned = 3 };
 
 /// One instruction. Operands stand in Function::operands[first .. first + count).
 struct Inst {

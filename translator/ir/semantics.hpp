@@ -52,6 +52,15 @@ constexpr u32 signed_field_of(u32 a, u32 offset, u32 count) {
   const u32 top = 1u << (count - 1);
   return (field ^ top) - top;
 }
+constexpr u32 dot4(u32 a, u32 b, std::uint64_t signs) {
+  const auto byte = [](u32 word, unsigned i, bool is_signed) {
+    return is_signed ? signed_field_of(word, 8 * i, 8) : field_of(word, 8 * i, 8);
+  };
+  u32 sum = 0;
+  for (unsigned i = 0; i < 4; ++i)
+    sum += byte(a, i, (signs & kDotFirst) != 0) * byte(b, i, (signs & kDotSecond) != 0);
+  return sum;
+}
 constexpr u32 with_field(u32 base, u32 insert, u32 offset, u32 count) {
   const u32 field = low_ones(count) << (offset & 31);
   return (base & ~field) | (insert << (offset & 31) & field);

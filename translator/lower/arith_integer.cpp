@@ -127,13 +127,8 @@ Value Arith::shr(NumKind kind, Value a, Value amount) {
 }
 
 Value Arith::dp4a(bool a_signed, bool b_signed, Value a, Value c, Value d) {
-  const auto byte = [&](Value v, bool s, unsigned i) {
-    const Value low = i ? b_.op2(Op::lshr, v, b_.i32(8 * i)) : v;
-    return s ? sext_bits(low, 8) : b_.op2(Op::and_, low, b_.i32(0xff));
-  };
-  for (unsigned i = 0; i < 4; ++i)
-    d = b_.op2(Op::add, d, b_.op2(Op::mul, byte(a, a_signed, i), byte(c, b_signed, i)));
-  return d;
+  const unsigned signs = (a_signed ? ir::kDotFirst : 0) | (b_signed ? ir::kDotSecond : 0);
+  return b_.op2(Op::add, d, b_.inst(Op::dot4, Type::i32, {a, c}, signs));
 }
 
 Value Arith::dp2a(bool a_signed, bool b_signed, bool high, Value a, Value c, Value d) {

@@ -187,6 +187,10 @@ bool elide_nan_selects(Function& function);
 /// buffer, or what they count where it has none. On SSA form, before legalise_int64.
 void legalise_clocks(Function& function, const Features& features, std::uint32_t rates);
 
+/// Op::dot4 becomes products of bytes where the device has none for its signs. Registers are
+/// variables.
+void legalise_dots(Function& function, const Features& features);
+
 /// Op::nanosleep waits by the subgroup's clock, or goes. Registers are variables.
 void legalise_nanosleep(Function& function, bool by_clock);
 

@@ -116,6 +116,9 @@ void Builder::capability(spv::Capability capability) {
       return extension("SPV_EXT_descriptor_indexing");
     case spv::Capability::GroupNonUniformPartitionedNV:
       return extension("SPV_NV_shader_subgroup_partitioned");
+    case spv::Capability::DotProduct:
+    case spv::Capability::DotProductInput4x8BitPacked:
+      return extension("SPV_KHR_integer_dot_product");
     case spv::Capability::StorageBuffer8BitAccess: return extension("SPV_KHR_8bit_storage");
     case spv::Capability::DenormPreserve:
     case spv::Capability::SignedZeroInfNanPreserve:

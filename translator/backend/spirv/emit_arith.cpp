@@ -163,6 +163,16 @@ void Emitter::arith(Value v, const Inst& inst) {
     case Op::bfe_s: return set(v, op(spv::Op::OpBitFieldSExtract, result, a, b, operand(v, 2)));
     case Op::bfi:
       return set(v, op(spv::Op::OpBitFieldInsert, result, a, b, operand(v, 2), operand(v, 3)));
+    case Op::dot4: {
+      b_.capability(spv::Capability::DotProduct);
+      b_.capability(spv::Capability::DotProductInput4x8BitPacked);
+      constexpr auto packed = static_cast<Id>(spv::PackedVectorFormat::PackedVectorFormat4x8Bit);
+      const spv::Op dot = inst.imm == ir::kDotUnsigned ? spv::Op::OpUDot
+                          : inst.imm == ir::kDotSigned ? spv::Op::OpSDot
+                                                       : spv::Op::OpSUDot;
+      const bool swapped = inst.imm == ir::kDotSecond;  // the signed operand is the first
+      return set(v, op(dot, result, swapped ? b : a, swapped ? a : b, packed));
+    }
     default: break;
   }
   const spv::Op code = of == Type::i1 ? logical_op(inst.op) : integer_op(inst.op);
