@@ -98,6 +98,7 @@ class Arith {
   Value bmsk(bool wrap, Value pos, Value len);
   Value szext(NumKind kind, bool wrap, Value a, Value n);
   Value prmt(PrmtMode mode, Value a, Value c, Value selector);
+  Value prmt(std::uint32_t selector, Value a, Value c);
   Value fns(Value mask, Value base, Value offset);
   Value lop3(Value a, Value c, Value d, unsigned lut);
   Value shf(bool left, bool wrap, Value a, Value c, Value amount);

@@ -1,4 +1,6 @@
 // 9.7.1 and 9.7.8: bit counting, bit fields, permutation, logic and shifts across words.
+#include <cstdlib>
+
 #include "translator/lower/arith.hpp"
 
 namespace ptx2spv::lower {
@@ -115,14 +117,48 @@ Value Arith::fns(Value mask, Value base, Value offset) {
   return b_.select(least, b_.i32(0), b_.select(found, at, none));
 }
 
+/// Bytes that move alike from the same word move together.
+Value Arith::prmt(std::uint32_t selector, Value a, Value c) {
+  const auto nibble = [&](unsigned i) { return selector >> (4 * i) & 15; };
+  const auto moved = [&](bool signs) {
+    const std::uint32_t bits = signs ? 0x80 : 0xff;
+    Value all = 0;
+    for (const bool upper : {false, true})
+      for (int by = -3; by <= 3; ++by) {
+        std::uint32_t mask = 0;
+        for (unsigned i = 0; i < 4; ++i)
+          if ((nibble(i) >= 8) == signs && (nibble(i) >> 2 & 1) == upper &&
+              static_cast<int>(i) - static_cast<int>(nibble(i) & 3) == by)
+            mask |= bits << (8 * i);
+        if (!mask) continue;
+        Value part = upper ? c : a;
+        if (by) part = b_.op2(by > 0 ? Op::shl : Op::lshr, part, b_.i32(8 * std::abs(by)));
+        part = b_.op2(Op::and_, part, b_.i32(mask));
+        all = all ? b_.op2(Op::or_, all, part) : part;
+      }
+    return all;
+  };
+  if ((selector & 0xffff) == nibble(0) * 0x1111 && nibble(0) < 8) {
+    const Value word = b_.op2(Op::lshr, nibble(0) & 4 ? c : a, b_.i32(8 * (nibble(0) & 3)));
+    return b_.op2(Op::mul, b_.op2(Op::and_, word, b_.i32(0xff)), b_.i32(0x01010101));
+  }
+  const Value plain = moved(false);
+  Value signs = moved(true);
+  if (!signs) return plain;
+  signs = b_.op2(Op::mul, b_.op2(Op::lshr, signs, b_.i32(7)), b_.i32(0xff));
+  return plain ? b_.op2(Op::or_, plain, signs) : signs;
+}
+
 Value Arith::prmt(PrmtMode mode, Value a, Value c, Value selector) {
-  if (mode != PrmtMode::none) {
-    // Each mode is the generic form with one of four selectors, by the low two bits.
-    static constexpr std::uint32_t kSelectors[][4] = {
-        {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
-        {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
-        {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
-    const auto& row = kSelectors[static_cast<int>(mode) - 1];
+  // Each mode is the generic form with one of four selectors, by the low two bits.
+  static constexpr std::uint32_t kSelectors[][4] = {
+      {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
+      {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
+      {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
+  const auto* const row = mode == PrmtMode::none ? nullptr : kSelectors[static_cast<int>(mode) - 1];
+  if (const ir::Inst& given = b_.last(selector); given.op == Op::constant)
+    return prmt(row ? row[given.imm & 3] : static_cast<std::uint32_t>(given.imm), a, c);
+  if (row) {
     const Value low = b_.op2(Op::and_, selector, b_.i32(3));
     Value chosen = b_.i32(row[3]);
     for (unsigned i = 0; i < 3; ++i)

@@ -1,6 +1,7 @@
 // 9.7.18 video instructions: scalar forms in 64 bits, so that no intermediate overflows, and SIMD
-// forms lane by lane. No GPU since sm_50 has the scalar ones; they are what ptxas expands them to,
-// which is not everywhere what the manual says, and the record of an H200 holds.
+// forms lane by lane, whose results 32 bits hold. No GPU since sm_50 has the scalar ones; they are
+// what ptxas expands them to, which is not everywhere what the manual says, and the record of an
+// H200 holds.
 #include <algorithm>
 
 #include "translator/lower/function.hpp"
@@ -9,7 +10,7 @@ namespace ptx2spv::lower {
 
 namespace {
 
-/// Numbers of a signed or unsigned type of `bits` bits, as i64.
+/// Numbers of a signed or unsigned type of `bits` bits.
 struct Range {
   std::int64_t low, high;
 };
@@ -51,14 +52,19 @@ class FunctionLowering::Video {
   bool is(std::initializer_list<Opcode> list) const {
     return std::find(list.begin(), list.end(), inst_.op) != list.end();
   }
-  Value i64(std::int64_t v) { return b_.i64(static_cast<std::uint64_t>(v)); }
-  Value low_word(Value v) { return b_.inst(Op::trunc, Type::i32, {v}); }
+  Value number(std::int64_t v) {
+    return width_ == Type::i64 ? b_.i64(static_cast<std::uint64_t>(v))
+                               : b_.i32(static_cast<std::uint32_t>(v));
+  }
+  Value number_of(Value truth) { return b_.inst(Op::zext, width_, {truth}); }
+  Value low_word(Value v) { return width_ == Type::i64 ? b_.inst(Op::trunc, Type::i32, {v}) : v; }
   Value clamp(Value v, Range r) {
-    return b_.op2(Op::smin, b_.op2(Op::smax, v, i64(r.low)), i64(r.high));
+    return b_.op2(Op::smin, b_.op2(Op::smax, v, number(r.low)), number(r.high));
   }
   Value extend(Value v, unsigned bits, bool is_signed) {
     if (bits < 32)
       v = is_signed ? arith_.sext_bits(v, bits) : b_.op2(Op::and_, v, b_.i32((1u << bits) - 1));
+    if (width_ == Type::i32) return v;
     return b_.inst(is_signed ? Op::sext : Op::zext, Type::i64, {v});
   }
   Value pick(Value v, unsigned bits, unsigned lane) {
@@ -95,6 +101,7 @@ class FunctionLowering::Video {
   const ptx::Modifiers& mods_;
   const bool sets_;
   bool dsigned_, asigned_, bsigned_;
+  Type width_ = Type::i64;  ///< of the numbers in between
 };
 
 Value FunctionLowering::Video::compare(Value x, Value y) {
@@ -140,12 +147,12 @@ Value FunctionLowering::Video::combine(Value x, Value y) {
     case vavrg4: {
       // Half of the sum, rounded away from zero at the half.
       const Value sum = b_.op2(Op::add, x, y);
-      const Value up = b_.inst(Op::zext, Type::i64, {b_.cmp(Op::sle, i64(0), sum)});
+      const Value up = number_of(b_.cmp(Op::sle, number(0), sum));
       return b_.op2(Op::ashr, b_.op2(Op::add, sum, up), b_.i32(1));
     }
     case vset:
     case vset2:
-    case vset4: return b_.inst(Op::zext, Type::i64, {compare(x, y)});
+    case vset4: return number_of(compare(x, y));
     default: return shift(x, y);
   }
 }
@@ -166,7 +173,7 @@ void FunctionLowering::Video::multiply_add() {
   if (negate_product) product = b_.inst(Op::neg, Type::i64, {product});
   const Value c = extend(l_.read(a_[3], ptx::Type::b32), 32, true);
   Value r = b_.op2(a_[3].negated ? Op::sub : Op::add, product, c);
-  if (mods_.has(Mod::po)) r = b_.op2(Op::add, r, i64(1));
+  if (mods_.has(Mod::po)) r = b_.op2(Op::add, r, number(1));
   const unsigned shift = mods_.has(Mod::shr7) ? 7 : mods_.has(Mod::shr15) ? 15 : 0;
   if (shift) r = b_.op2(final_signed ? Op::ashr : Op::lshr, r, b_.i32(shift));
   if (mods_.sat) r = clamp(r, range(final_signed, 32));
@@ -177,7 +184,8 @@ void FunctionLowering::Video::scalar() {
   const Value exact = combine(operand(a_[1], asigned_), operand(a_[2], bsigned_));
   Value held = exact;
   // Unsigned results are held up from below only; above, they wrap.
-  if (mods_.sat) held = dsigned_ ? clamp(exact, range(true, 32)) : b_.op2(Op::smax, exact, i64(0));
+  if (mods_.sat)
+    held = dsigned_ ? clamp(exact, range(true, 32)) : b_.op2(Op::smax, exact, number(0));
   const Value word = low_word(held);
   if (a_[0].selectors) return write(into_part(exact, word));
   write(a_.size() < 4 ? word : second_operation(held, word));
@@ -193,7 +201,7 @@ Value FunctionLowering::Video::into_part(Value exact, Value word) {
   if (mods_.sat && inst_.op != vshl && inst_.op != vshr) {
     // Saturation into a part takes the result for unsigned, so that negative ones come out as the
     // largest number.
-    field = b_.op2(Op::umin, exact, i64(dsigned_ ? mask >> 1 : mask));
+    field = b_.op2(Op::umin, exact, number(dsigned_ ? mask >> 1 : mask));
     field = low_word(field);
   }
   // The upper half is filled from the upper half of the result, as ptxas expands it.
@@ -236,6 +244,7 @@ unsigned FunctionLowering::Video::lane_mask(unsigned lanes) const {
 /// Lanes 0 .. n-1 of a and n .. 2n-1 of b; a lane outside the mask keeps c's.
 void FunctionLowering::Video::simd(unsigned lanes) {
   const unsigned bits = 32 / lanes;
+  width_ = Type::i32;
   const Value x = l_.read(a_[1], ptx::Type::b32), y = l_.read(a_[2], ptx::Type::b32),
               c = l_.read(a_[3], ptx::Type::b32);
   const auto lane_of = [&](const Operand& o, unsigned i, unsigned first, bool is_signed) {
