@@ -91,6 +91,7 @@ class FunctionLowering::Video {
   Value into_part(Value exact, Value word);
   Value second_operation(Value held, Value word);
   void simd(unsigned lanes);
+  Value distances(Value x, Value y, unsigned lanes);
   unsigned lane_mask(unsigned lanes) const;
 
   FunctionLowering& l_;
@@ -241,6 +242,26 @@ unsigned FunctionLowering::Video::lane_mask(unsigned lanes) const {
   return mask;
 }
 
+/// |x - y| of all lanes at once, whose numbers have the same signs.
+Value FunctionLowering::Video::distances(Value x, Value y, unsigned lanes) {
+  const unsigned bits = 32 / lanes;
+  const std::uint32_t field = (1u << bits) - 1, ones = ~0u / field, top = ones << (bits - 1);
+  if (asigned_) {
+    // Signed numbers have the order of unsigned ones with the other highest bit.
+    x = b_.op2(Op::xor_, x, b_.i32(top));
+    y = b_.op2(Op::xor_, y, b_.i32(top));
+  }
+  // The mean of x and -1 - y, rounded up: its highest bit says that x is not less.
+  const Value other = b_.inst(Op::not_, Type::i32, {y});
+  const Value half =
+      b_.op2(Op::and_, b_.op2(Op::lshr, b_.op2(Op::xor_, x, other), b_.i32(1)), b_.i32(~top));
+  const Value mean = b_.op2(Op::sub, b_.op2(Op::or_, x, other), half);
+  const Value not_less = b_.op2(Op::lshr, b_.op2(Op::and_, mean, b_.i32(top)), b_.i32(bits - 1));
+  const Value larger = b_.op2(Op::mul, not_less, b_.i32(field));
+  const Value swap = b_.op2(Op::and_, b_.op2(Op::xor_, x, y), larger);
+  return b_.op2(Op::sub, b_.op2(Op::xor_, y, swap), b_.op2(Op::xor_, x, swap));
+}
+
 /// Lanes 0 .. n-1 of a and n .. 2n-1 of b; a lane outside the mask keeps c's.
 void FunctionLowering::Video::simd(unsigned lanes) {
   const unsigned bits = 32 / lanes;
@@ -253,6 +274,11 @@ void FunctionLowering::Video::simd(unsigned lanes) {
   };
   const unsigned mask = lane_mask(lanes);
   const bool sums = mods_.op == Mod::add || mods_.has(Mod::add);
+  if (is({vabsdiff2, vabsdiff4}) && asigned_ == bsigned_ && !(mods_.sat && dsigned_) &&
+      !a_[1].selectors && !a_[2].selectors && mask == (1u << lanes) - 1 && (!sums || lanes == 4)) {
+    const Value all = distances(x, y, lanes);
+    return write(sums ? arith_.dp4a(false, false, all, b_.i32(0x01010101), c) : all);
+  }
   Value result = sums ? c : 0;
   for (unsigned i = 0; i < lanes; ++i) {
     const std::uint32_t field = ((1u << bits) - 1) << (bits * i);
