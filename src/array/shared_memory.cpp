@@ -221,7 +221,9 @@ Result<Buffer> import_pages(const Device& device, std::byte* memory, std::uint64
   shared->bytes = (offset + bytes + page - 1) / page * page;
   if (Status status = allocate_over(*shared, memory - offset, needs); !status)
     return status.error();
-  return buffer_over(device, std::move(shared), offset, bytes);
+  auto buffer = buffer_over(device, std::move(shared), offset, bytes);
+  if (buffer) buffer->state()->mapped = memory - offset;
+  return buffer;
 }
 
 std::array<std::uint8_t, VK_UUID_SIZE> driver_uuid(const Device& device) {

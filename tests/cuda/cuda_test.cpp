@@ -442,22 +442,21 @@ TEST_P(CudaProgram, GivesWhatTheHardwareGives) {
 // `copies` is compiled in each of nvcc's compressions.
 INSTANTIATE_TEST_SUITE_P(
     All, CudaProgram,
-    ::testing::Values(Program{"copies", {"copies.cu"}, {}},
-                      Program{"copies-speed", {"copies.cu"}, {"--compress-mode=speed"}},
-                      Program{"copies-none", {"copies.cu"}, {"--compress-mode=none"}},
-                      Program{"codes", {"codes.cu"}, {}}, Program{"errors", {"errors.cu"}, {}},
-                      Program{"graphs", {"graphs.cu"}, {}}, Program{"nodes", {"nodes.cu"}, {}},
-                      Program{"views", {"views.cu"}, {}},
-                      Program{"linked", {"linked_a.cu", "linked_b.cu"}, {"-rdc=true"}},
-                      Program{"surfaces", {"surfaces.cu"}, {}, false},
-                      Program{"managed", {"managed.cu"}, {}, false},
-                      Program{"hosts", {"hosts.cu"}, {}, false},
-                      Program{"handshakes", {"handshakes.cu"}, {}, false},
-                      Program{"rules", {"rules.cu"}, {}, false},
-                      Program{"huge_host", {"huge_host.cu"}, {}, false},
-                      Program{"textures", {"textures.cu"}, {}, false},
-                      Program{"symbols", {"symbols.cu"}, {}}, Program{"pairs", {"pairs.cu"}, {}},
-                      Program{"streams", {"streams.cu"}, {}}),
+    ::testing::Values(
+        Program{"copies", {"copies.cu"}, {}},
+        Program{"copies-speed", {"copies.cu"}, {"--compress-mode=speed"}},
+        Program{"copies-none", {"copies.cu"}, {"--compress-mode=none"}},
+        Program{"codes", {"codes.cu"}, {}}, Program{"errors", {"errors.cu"}, {}},
+        Program{"graphs", {"graphs.cu"}, {}}, Program{"nodes", {"nodes.cu"}, {}},
+        Program{"views", {"views.cu"}, {}},
+        Program{"linked", {"linked_a.cu", "linked_b.cu"}, {"-rdc=true"}},
+        Program{"surfaces", {"surfaces.cu"}, {}, false},
+        Program{"managed", {"managed.cu"}, {}, false}, Program{"hosts", {"hosts.cu"}, {}, false},
+        Program{"handshakes", {"handshakes.cu"}, {}, false},
+        Program{"rules", {"rules.cu"}, {}, false}, Program{"rows", {"rows.cu"}, {}, false},
+        Program{"huge_host", {"huge_host.cu"}, {}, false},
+        Program{"textures", {"textures.cu"}, {}, false}, Program{"symbols", {"symbols.cu"}, {}},
+        Program{"pairs", {"pairs.cu"}, {}}, Program{"streams", {"streams.cu"}, {}}),
     [](const auto& each) {
       std::string name = each.param.name;
       std::replace(name.begin(), name.end(), '-', '_');

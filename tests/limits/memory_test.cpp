@@ -29,7 +29,7 @@ TEST_P(Discrete, CopiesByCommands) {
   const std::string limits = folder.write("limits.json", file.dump());
   const auto result = test::run_process(
       {std::string(PTX2SPV_BINARY_DIR) + "/tests/test_cuda",
-       "--gtest_filter=*/copies:*/boxes:*/surfaces:*/textures:*/views:*/pairs:*/symbols",
+       "--gtest_filter=*/copies:*/boxes:*/rows:*/surfaces:*/textures:*/views:*/pairs:*/symbols",
        "--gtest_output="},
       {},
       {test::debug_variable("limits=" + limits + ",backing=" + GetParam()),

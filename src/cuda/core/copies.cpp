@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "src/array/buffer.hpp"
 #include "src/array/copy.hpp"
 #include "src/cuda/core/backlog.hpp"
 
@@ -112,6 +113,13 @@ CUresult resolve_host(Side& side, std::byte* host, const Given& given, const Ext
   if (far && !(is_mapped(at, 1) && is_mapped(end - 1, 1)))
     return fail(eInvalidValue, "a copy reaches beyond the program's memory");
   side.host = reinterpret_cast<std::byte*>(at);  // NOLINT
+  // Commands reach page-locked memory, too, if all of the copy lies in it.
+  const auto locked = find_host(side.host);
+  if (!locked || !locked->buffer) return eSuccess;
+  const auto offset = static_cast<std::uint64_t>(side.host - locked->host);
+  if (bytes > locked->bytes - offset) return eSuccess;
+  side.memory = locked;
+  side.offset = offset;
   return eSuccess;
 }
 
@@ -305,6 +313,34 @@ bool ranges_overlap(const Side& from, const Side& to, const Extent& extent) {
   if (from.memory != to.memory) return false;
   return from.offset < to.offset + span_of(extent, to.pitch, to.slice) &&
          to.offset < from.offset + span_of(extent, from.pitch, from.slice);
+}
+
+/// Makes rows and slices that follow one another without gaps on both sides one row.
+void join_rows(Side& from, Side& to, Extent& extent) {
+  if (from.kind == kMemoryArray || to.kind == kMemoryArray) return;
+  const auto follow = [&](std::size_t Side::*pitch, std::size_t bytes) {
+    return from.*pitch == bytes && to.*pitch == bytes;
+  };
+  if (extent.height > 1 && !follow(&Side::pitch, extent.width)) return;
+  extent.width *= extent.height;
+  extent.height = 1;
+  if (extent.depth > 1 && !follow(&Side::slice, extent.width)) return;
+  extent.width *= extent.depth;
+  extent.depth = 1;
+}
+
+/// Memory that commands alone reach.
+bool is_hidden(const Side& side) {
+  return side.kind == kMemoryDevice && !side.memory->buffer->state()->mapped;
+}
+
+/// Whether commands copy between the sides, and the host does not.
+bool goes_by_commands(const Side& from, const Side& to, const Extent& extent) {
+  const auto reached = [](const Side& side) {
+    return side.memory && side.memory->buffer && side.memory->buffer->state()->buffer;
+  };
+  return reached(from) && reached(to) && same_device(from, to) &&
+         (is_hidden(from) || is_hidden(to)) && !ranges_overlap(from, to, extent);
 }
 
 /// A part of an extent, and where it is in that.
@@ -519,7 +555,11 @@ CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
     if (code == eSuccess) code = copy_on_host(from, to, extent);
     return code;
   }
-  if (from.kind == kMemoryHost)
+  join_rows(from, to, extent);
+  if (goes_by_commands(from, to, extent))
+    code = done(to.memory->buffer->copy_from(*from.memory->buffer, from.offset,
+                                             region_of(to, extent, from.pitch, from.slice)));
+  else if (from.kind == kMemoryHost)
     code = write_side(to, extent, from.host, from.pitch, from.slice);
   else if (to.kind == kMemoryHost)
     code = read_side(from, extent, to.host, to.pitch, to.slice);
@@ -564,6 +604,7 @@ CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
   if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
   if (CUresult code = resolve_both(c, extent, from, to); code != eSuccess) return code;
   const bool to_array = fits_array(from, to, extent), from_array = fits_array(to, from, extent);
+  join_rows(from, to, extent);
   const bool one_row = extent.height == 1 && extent.depth == 1 && from.kind != kMemoryArray &&
                        to.kind != kMemoryArray && !ranges_overlap(from, to, extent);
   given = (to_array || from_array || one_row) && is_for_queue(stream, {&from, &to});
