@@ -24,6 +24,20 @@ struct EventState {
   std::uint64_t value = 0;  ///< 0: never recorded
 };
 
+Result<Event> create_event(const Device& device, bool timed) {
+  auto event = std::make_shared<EventState>();
+  event->device = device.state();
+  VkQueryPoolCreateInfo create{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  create.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  create.queryCount = 1;
+  if (timed && event->device->traits.timestamp_bits) {
+    VkResult result =
+        event->device->vk.CreateQueryPool(event->device->handle, &create, nullptr, &event->query);
+    if (result != VK_SUCCESS) return vulkan_error(result, "CreateQueryPool");
+  }
+  return Event(std::move(event));
+}
+
 }  // namespace ptx2spv::runtime
 
 namespace ptx2spv {
@@ -198,19 +212,7 @@ Status Stream::synchronize() {
   return error ? Status(std::move(*error)) : Status();
 }
 
-Result<Event> Event::create(const Device& device) {
-  auto event = std::make_shared<EventState>();
-  event->device = device.state();
-  VkQueryPoolCreateInfo create{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
-  create.queryType = VK_QUERY_TYPE_TIMESTAMP;
-  create.queryCount = 1;
-  if (event->device->traits.timestamp_bits) {
-    VkResult result =
-        event->device->vk.CreateQueryPool(event->device->handle, &create, nullptr, &event->query);
-    if (result != VK_SUCCESS) return vulkan_error(result, "CreateQueryPool");
-  }
-  return Event(std::move(event));
-}
+Result<Event> Event::create(const Device& device) { return runtime::create_event(device, true); }
 
 bool Event::recorded() const {
   std::lock_guard lock(state_->mutex);
@@ -246,7 +248,8 @@ Result<double> Event::since(const Event& start) const {
     EventState& each = *events[i]->state_;
     std::lock_guard lock(each.mutex);
     if (!each.query)
-      return make_error(ErrorCode::unsupported, device.info.name + " has no timestamps");
+      return make_error(ErrorCode::unsupported,
+                        device.info.name + " has no timestamps, or the event takes none");
     VkResult result =
         device.vk.GetQueryPoolResults(device.handle, each.query, 0, 1, 8, &ticks[i], 8,
                                       VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);

@@ -149,6 +149,9 @@ inline Work work_of(const LaunchPlan& plan) {
   return plan.mirrored.empty() ? Work::kernel : Work::any;
 }
 
+/// An event; without `timed` it has no timestamp, so recordings in several streams need no order.
+Result<Event> create_event(const Device& device, bool timed);
+
 /// The stream that synchronous launches use, made when first needed.
 Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device);
 

@@ -106,6 +106,25 @@ TEST_F(Streams, EventsTakeTheTime) {
   must(stream.synchronize());
 }
 
+TEST_F(Streams, OnlyTimestampsOrderTheRecordingsOfOneEvent) {
+  Stream other = must(Stream::create(test_device()));
+  LaunchConfig config;
+  config.repeat = 1000;
+  for (const bool timed : {false, true}) {
+    Event event = must(runtime::create_event(test_device(), timed));
+    must(stream.launch(step, config, Args().buffer(cell).value(1u)));
+    must(stream.record(event));
+    must(other.record(event));
+    const auto& before = other.state()->before_;
+    EXPECT_EQ(std::ranges::count(before, stream.state()->last_value),
+              timed && test_device().state()->traits.timestamp_bits);
+    must(event.wait());
+    EXPECT_EQ(event.since(event).ok(), timed && test_device().state()->traits.timestamp_bits);
+    must(stream.synchronize());
+    must(other.synchronize());
+  }
+}
+
 TEST_F(Streams, GraphReplaysWhatWasRecorded) {
   Graph graph = must(Graph::create(test_device()));
   for (std::uint32_t i = 0; i < 5; ++i) must(graph.add(step, {}, Args().buffer(cell).value(i)));

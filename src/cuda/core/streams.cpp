@@ -212,7 +212,7 @@ CUresult record_event(StreamObject& stream, EventObject& event) {
   if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
   std::lock_guard lock(event.mutex);
   if (!event.event) {
-    auto made = Event::create(stream.context->gpu());
+    auto made = runtime::create_event(stream.context->gpu(), !(event.flags & kEventDisableTiming));
     if (!made) return report(made.error());
     event.event = std::move(*made);
   }
