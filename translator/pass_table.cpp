@@ -256,6 +256,10 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::fma_contract(c.function, c.module); },
      "fuses products and sums where ptxas does; before legalise-float, while operations are "
      "still PTX's"},
+    {Phase::values, "elide-nan-selects", Form::ssa, kOptional, optimizes,
+     [](PassContext& c) { passes::elide_nan_selects(c.function); },
+     "which NaN it is matters only where something looks at the bits: before checked-fma, so that "
+     "changed signs need no test for NaN"},
 
     {Phase::legalise, "legalise-clocks", Form::ssa, kRequired,
      [](const PassContext& c) { return c.info.waits.reads_clock; },
@@ -288,10 +292,10 @@ constexpr Pass kPasses[] = {
          if (name.starts_with("matrix_")) name += "_fast";
      },
      "products of matrices by the device's own float operations"},
-    {Phase::legalise, "elide-nan-selects", Form::ssa, kOptional,
+    {Phase::legalise, "elide-nan-selects-last", Form::ssa, kOptional,
      [](const PassContext& c) { return !c.profile.exactness.canonical_nan32 && c.optimize; },
      [](PassContext& c) { passes::elide_nan_selects(c.function); },
-     "which NaN it is matters only where something looks at the bits"},
+     "the same of those that legalise-float made"},
     {Phase::legalise, "move-local-memory", Form::ssa, kRequired,
      [](const PassContext& c) { return c.options.local_in_memory; },
      [](PassContext& c) {

@@ -78,6 +78,33 @@ TEST(NanSelects, stay_where_integers_look) {
             2u);
 }
 
+// As PTX's neg and abs select it.
+TEST(NanSelects, go_where_a_changed_sign_goes_into_ptx_operations) {
+  for (const char* sign : {"xor_ i32 %6 %3", "and_ i32 %6 %1"}) {
+    const std::string text = kProduct + "  %10 = " + sign + "\n  %11 = select i32 %8 %1 %10\n";
+    EXPECT_EQ(selects(text + "  %12 = ffma i32 fp=f32,rn %11 %4 %5\n  store mem=shared,4 %1 %12\n"
+                             "  exit\n"),
+              0u);
+    EXPECT_EQ(selects(text + "  %12 = fcvt i32 fp=f32,to:s32,rzi %11\n"
+                             "  store mem=shared,4 %1 %12\n  exit\n"),
+              0u);
+    EXPECT_EQ(selects(text + "  %12 = fcvt i64 fp=f32,to:f64 %11\n  %13 = trunc i32 %12\n"
+                             "  store mem=shared,4 %1 %13\n  exit\n"),
+              1u)
+        << "a double keeps what the NaN carries";
+    EXPECT_EQ(selects(text + "  store mem=shared,4 %1 %11\n  exit\n"), 1u);
+    EXPECT_EQ(selects(text + "  %12 = fadd i32 fp=f16,rn %11 %4\n  store mem=shared,4 %1 %12\n"
+                             "  exit\n"),
+              1u)
+        << "bits of a half";
+  }
+  EXPECT_EQ(selects(kProduct + "  %10 = xor_ i32 %4 %3\n  %11 = select i32 %8 %1 %10\n"
+                               "  %12 = fadd i32 fp=f32,rn %11 %4\n  store mem=shared,4 %1 %12\n"
+                               "  exit\n"),
+            1u)
+      << "another number's sign";
+}
+
 // Around a loop: the sum is looked at after it alone.
 TEST(NanSelects, go_around_a_loop_that_sums) {
   const std::string head =

@@ -1,7 +1,7 @@
-// NVIDIA's single precision has one NaN, so where a device's arithmetic may give another one,
-// legalise_float selects 0x7fffffff after each operation. Which NaN it is matters only where
-// something looks at the bits: sums, products and comparisons of NaN have the same results for all
-// of them.
+// NVIDIA's single precision has one NaN, so lowering selects 0x7fffffff where signs are changed as
+// bits, and legalise_float after each operation of a device whose arithmetic may give another one.
+// Which NaN it is matters only where something looks at the bits: sums, products and comparisons of
+// NaN have the same results for all of them.
 #include <vector>
 
 #include "translator/passes/passes.hpp"
@@ -51,11 +51,16 @@ class NanSelects {
     if (!is(v, Op::ult, 2) || !constant(f_.arg(v, 0), kInfinity)) return 0;
     return magnitude_of(f_.arg(v, 1));
   }
-  /// The x of isnan(x) ? 0x7fffffff : x, or 0.
+  /// The x of -x, or 0.
+  Value negated(Value v) const {
+    return is(v, Op::xor_, 2) && constant(f_.arg(v, 1), kSign) ? f_.arg(v, 0) : 0;
+  }
+  /// The y of isnan(x) ? 0x7fffffff : y, where y is x or -x or |x|, or 0.
   Value selected(Value v) const {
     if (!is(v, Op::select, 3) || f_.insts[v].type != Type::i32) return 0;
-    const Value number = f_.arg(v, 2);
-    return constant(f_.arg(v, 1), kNan) && tested(f_.arg(v, 0)) == number ? number : 0;
+    const Value number = f_.arg(v, 2), nan = tested(f_.arg(v, 0));
+    if (!nan || !constant(f_.arg(v, 1), kNan)) return 0;
+    return number == nan || negated(number) == nan || magnitude_of(number) == nan ? number : 0;
   }
 
   /// Whether a selection's first value is compared by its condition, which holds for no NaN.
@@ -70,6 +75,8 @@ class NanSelects {
     if (is_within(op, Op::native_feq, Op::native_fle)) return Use::none;
     if (is_within(op, Op::native_fadd, Op::native_fsqrt) || op == Op::native_unary)
       return Use::passes;
+    if (is_within(op, Op::fadd, Op::funord) && f_.insts[user].fp.kind == NumKind::f32)
+      return Use::none;
     switch (op) {
       case Op::phi: return Use::passes;
       case Op::select:
@@ -79,6 +86,7 @@ class NanSelects {
       case Op::xor_:
         return constant(f_.arg(user, operand ^ 1), kSign) ? Use::passes : Use::observes;
       case Op::ult: return tested(user) ? Use::none : Use::observes;
+      case Op::fcvt: return f_.insts[user].fp.to < NumKind::f16 ? Use::none : Use::observes;
       default: return Use::observes;
     }
   }
