@@ -60,6 +60,12 @@ bool transform(Parsed& p) {
   return any;
 }
 
+void legalise(Parsed& p) {
+  const Profile profile = losing();
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+  p.expect_valid();
+}
+
 /// Which ways a run went.
 struct Ways {
   unsigned native = 0, looked_at = 0, repeated = 0;
@@ -275,11 +281,16 @@ TEST(CheckedFma, random_lines_give_what_they_gave) {
     const Structured before(text);
     Structured after(text);
     transformed += transform(after);
+    // What needs no check is the device's own as well.
+    Structured legal(text);
+    transform(legal);
+    legalise(legal);
     for (unsigned round = 0; round < 50; ++round) {
       std::uint32_t words[8];
       operands.draw(round, words);
-      ASSERT_EQ(results(before, words), results(after, words, &ways))
-          << text << print(after.f, after.m);
+      const auto want = results(before, words);
+      ASSERT_EQ(want, results(after, words, &ways)) << text << print(after.f, after.m);
+      ASSERT_EQ(want, results(legal, words)) << text << print(legal.f, legal.m);
     }
   }
   EXPECT_GT(transformed, 100u);
@@ -316,9 +327,7 @@ TEST(CheckedFma, a_chain_needs_one_check_of_its_addend_and_constants_none) {
 )"));
   ASSERT_TRUE(transform(chain));
   EXPECT_EQ(chain.count(Op::flt), 5u) << print(chain.f, chain.m);
-  const Profile profile = losing();
-  passes::legalise_float(chain.f, chain.m, {.profile = profile});
-  chain.expect_valid();
+  legalise(chain);
   // The last one is the device's own, outside.
   EXPECT_EQ(chain.count(Op::native_ffma), 5u) << print(chain.f, chain.m);
 }
@@ -332,6 +341,80 @@ void expect_same(const Structured& before, const Structured& after) {
     operands.draw(round, words);
     ASSERT_EQ(results(before, words), results(after, words)) << round;
   }
+}
+
+// Of x x, of polynomials of it with constants that are no denormals, and of their values added to x
+// times them: a denormal factor has a small one beside it.
+TEST(CheckedFma, a_polynomial_needs_no_check_and_its_product_with_the_operand_one) {
+  const std::string polynomial = R"(  %3 = constant i32 0x3c80f082
+  %4 = constant i32 0xbd563cae
+  %5 = constant i32 0x80000000
+  %6 = constant i32 0x1d000000
+  %40 = fmul i32 fp=f32,rn %10 %10
+  %41 = ffma i32 fp=f32,rn %40 %3 %4
+  %42 = xor_ i32 %40 %5
+  %43 = ffma i32 fp=f32,rn %41 %42 %2
+  %44 = xor_ i32 %43 %5
+  %45 = ffma i32 fp=f32,rn %40 %44 %6
+  %50 = ffma i32 fp=f32,rn %45 %40 %2
+)";
+  for (const bool product : {false, true}) {
+    const std::string text = line(polynomial + (product ? "  %51 = ffma i32 fp=f32,rn %10 %50 %10\n"
+                                                        : "  %51 = xor_ i32 %50 %5\n"));
+    const Structured before(text);
+    Structured after(text);
+    EXPECT_EQ(transform(after), product);
+    EXPECT_EQ(after.count(Op::flt), product ? 1u : 0u) << print(after.f, after.m);
+    legalise(after);
+    EXPECT_EQ(after.has(Op::library), product) << print(after.f, after.m);
+    Operands operands;
+    for (unsigned round = 0; round < 4000; ++round) {
+      std::uint32_t words[8];
+      operands.draw(round, words);
+      // Denormals of x x, and x beside infinities.
+      if (round % 2) words[0] = (words[0] & 0x807fffff) | (0x1f + round % 4) << 24;
+      ASSERT_EQ(results(before, words), results(after, words)) << std::hex << words[0];
+    }
+  }
+}
+
+// Two polynomials of which each coefficient is selected: none is small.
+TEST(CheckedFma, selected_constants_are_constants) {
+  const std::string text = line(R"(  %3 = constant i32 0x3c80f082
+  %4 = constant i32 0xbd563cae
+  %5 = constant i32 0x40000000
+  %40 = flt i1 fp=f32,rn %2 %11
+  %41 = select i32 %40 %3 %4
+  %42 = select i32 %40 %4 %5
+  %43 = ffma i32 fp=f32,rn %10 %41 %42
+  %50 = ffma i32 fp=f32,rn %43 %10 %41
+  %44 = fadd i32 fp=f32,rn %12 %42
+  %51 = ffma i32 fp=f32,rn %44 %44 %41
+)");
+  const Structured before(text);
+  Structured after(text);
+  EXPECT_FALSE(transform(after)) << print(after.f, after.m);
+  legalise(after);
+  EXPECT_FALSE(after.has(Op::library)) << print(after.f, after.m);
+  expect_same<8>(before, after);
+  // One of them is a denormal.
+  const std::string small = "  %6 = constant i32 0x1\n  %7 = select i32 %40 %3 %6\n";
+  Structured needs(line("  %3 = constant i32 0x3c80f082\n  %40 = flt i1 fp=f32,rn %2 %11\n" +
+                        small + "  %50 = ffma i32 fp=f32,rn %10 %3 %7\n  %51 = xor_ i32 %50 %3\n"));
+  EXPECT_TRUE(transform(needs));
+}
+
+// An infinity that is a factor and the addend is no factor of a denormal's.
+TEST(CheckedFma, a_factor_that_is_added_to_its_product_needs_one_beside_it_that_is_no_denormal) {
+  const std::string text =
+      line("  %50 = ffma i32 fp=f32,rn %10 %11 %10\n  %51 = ffma i32 fp=f32,rn %12 %13 %13\n");
+  const Structured before(text);
+  Structured after(text);
+  ASSERT_TRUE(transform(after));
+  EXPECT_EQ(after.count(Op::flt), 4u) << print(after.f, after.m);
+  expect_same<8>(before, after);
+  const std::uint32_t words[8] = {0x7f800000, 1, 0x80000001, 0xff800000};
+  EXPECT_EQ(results(before, words), results(after, words)) << print(after.f, after.m);
 }
 
 /// A sum of products in a loop: the factors come from shared memory, which has integers converted,

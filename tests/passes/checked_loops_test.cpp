@@ -242,7 +242,11 @@ TEST(CheckedLoops, a_branch_that_leaves_bounds_what_an_fma_behind_it_takes) {
   EXPECT_FALSE(chooses(escapes("0x7f000000"))) << "factors of up to 2^64";
   EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %20\n")))
       << "an addend of the loop's";
-  EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %27 %13\n")))
+  EXPECT_TRUE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %27 %13\n")))
+      << "the square of a denormal is none, whatever is supposed";
+  EXPECT_FALSE(chooses(escapes("0x40800000",
+                               "  %34 = fadd i32 fp=f32,rn %20 %27\n"
+                               "  %28 = ffma i32 fp=f32,rn %27 %34 %13\n")))
       << "%20 may be of any size if %21 is a NaN, which the fma does not take";
   EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n",
                                "  %25 = fadd i32 fp=f32,rn %24 %21\n")))

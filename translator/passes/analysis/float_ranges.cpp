@@ -19,6 +19,13 @@ std::optional<int> kept(int bound) {
 
 int exponent_of(std::uint32_t bits) { return static_cast<int>(bits >> 23 & 255) - 127; }
 
+/// The grid of a sum of any product, not rounded, and an addend of 2^e or more. Either half of that
+/// is left at least, or the product is more than the half, and so a multiple of 2^(e - 48).
+std::optional<int> grid_of_sum(const FloatRange& addend) {
+  if (!addend.least || *addend.least < -78) return std::nullopt;
+  return 48 - *addend.least;
+}
+
 }  // namespace
 
 FloatRange FloatRange::constant(std::uint32_t bits) {
@@ -29,7 +36,8 @@ FloatRange FloatRange::constant(std::uint32_t bits) {
   if (magnitude < 0x00800000u) return {.grid = 149, .top = -126, .positive = positive};
   const int exponent = exponent_of(magnitude);
   const int zeros = std::countr_zero((magnitude & 0x7fffffu) | 0x800000u);
-  return {.grid = 23 - zeros - exponent, .top = exponent + 1, .positive = positive};
+  return {
+      .grid = 23 - zeros - exponent, .top = exponent + 1, .positive = positive, .least = exponent};
 }
 
 FloatRange FloatRange::either(const FloatRange& a, const FloatRange& b) {
@@ -37,12 +45,14 @@ FloatRange FloatRange::either(const FloatRange& a, const FloatRange& b) {
   if (a.grid && b.grid) r.grid = std::max(*a.grid, *b.grid);
   if (a.top && b.top) r.top = std::max(*a.top, *b.top);
   r.positive = a.positive && b.positive;
+  if (a.least && b.least) r.least = std::min(*a.least, *b.least);
   return r;
 }
 
 // Rounding to 24 bits keeps a multiple of a power of two one, and may reach the next power of two.
 FloatRange FloatRange::sum(const FloatRange& a, const FloatRange& b) {
   FloatRange r = either(a, b);
+  r.least.reset();
   if (r.top) ++*r.top;
   if (r.top && *r.top > 127) r.top.reset();
   return r;
@@ -212,6 +222,7 @@ FloatRange FloatRanges::of_operation(const Inst& inst, std::span<const Value> ar
     case Op::fmul: r = FloatRange::product(of(args[0]), of(args[1])); break;
     case Op::ffma:
       r = FloatRange::sum(FloatRange::product(of(args[0]), of(args[1])), of(args[2]));
+      if (const auto grid = grid_of_sum(of(args[2])); grid && !r.normal()) r.grid = grid;
       break;
     case Op::fmin:
     case Op::fmax: r = FloatRange::either(of(args[0]), of(args[1])); break;
@@ -241,22 +252,18 @@ void FloatRanges::follow_conversion(Value v) {
 
 std::optional<FloatRange> FloatRanges::sum_with_constant(Value a, Value b) const {
   for (const Value v : {a, b}) {
-    const Inst& c = f_.insts[v];
-    if (c.op != Op::constant) continue;
-    const int exponent = exponent_of(static_cast<std::uint32_t>(c.imm));
-    if (exponent < -101 || exponent == 128) continue;
+    const std::optional<int> least = of(v).least;
+    if (!least || *least < -101) continue;
     // Half the constant at least, or a difference of numbers that are: multiples of the last place
     // of its quarter.
-    return FloatRange{.grid = 25 - exponent, .top = std::nullopt};
+    return FloatRange{.grid = 25 - *least, .top = std::nullopt};
   }
   return std::nullopt;
 }
 
 bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
-  const Inst& addend = f_.insts[c];
-  if (addend.op != Op::constant) return false;
-  const int exponent = exponent_of(static_cast<std::uint32_t>(addend.imm));
-  return exponent >= kLeastAddend && exponent <= 127 && are_small(a, b);
+  const std::optional<int> least = of(c).least;
+  return least && *least >= kLeastAddend && are_small(a, b);
 }
 
 // The product is less than half of c, so that the difference is exact, and in units of 2^-24 of c.
@@ -264,17 +271,64 @@ bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
 bool FloatRanges::shows_remainder(Value a, Value b, Value c) const {
   // Down to here a remainder, of 48 bits more than that unit, is no denormal.
   constexpr int kLeast = -50;
-  if (!fma_with_constants(a, b, c)) return false;
+  if (f_.insts[c].op != Op::constant || !fma_with_constants(a, b, c)) return false;
   const int exponent = exponent_of(static_cast<std::uint32_t>(f_.insts[c].imm));
   const FloatRange product = FloatRange::product(of(a), of(b));
   return exponent >= kLeast && product.positive && product.top && *product.top < exponent;
 }
 
 bool FloatRanges::are_small(Value a, Value b) const {
-  const FloatRange x = of(a), y = of(b);
-  const auto small = [](const FloatRange& r) { return r.top && *r.top <= 31; };
-  // The one that is small, or the other, is the denormal.
-  return (small(x) && (x.normal() || small(y))) || (small(y) && (y.normal() || small(x)));
+  constexpr unsigned kSteps = 32;
+  const auto small_beside = [&](Value v, Value denormal) {
+    unsigned steps = kSteps;
+    if (of(denormal).normal()) return true;
+    const std::optional<int> top = top_beside(v, without_sign(denormal), steps);
+    return top && *top <= 31;
+  };
+  return small_beside(a, b) && small_beside(b, a);
+}
+
+Value FloatRanges::without_sign(Value v) const {
+  const Inst& inst = f_.insts[v];
+  if ((inst.op != Op::xor_ && inst.op != Op::and_) || inst.type != Type::i32) return v;
+  const Inst& c = f_.insts[f_.arg(v, 1)];
+  const std::uint32_t mask = inst.op == Op::xor_ ? kSign : ~kSign;
+  return c.op == Op::constant && c.imm == mask ? f_.arg(v, 0) : v;
+}
+
+std::optional<int> FloatRanges::top_beside(Value v, Value tiny, unsigned& steps) const {
+  if (const Value plain = without_sign(v); plain != v) return top_beside(plain, tiny, steps);
+  if (v == tiny) return -126;
+  if (const auto top = of(v).top) return top;
+  if (steps == 0) return std::nullopt;
+  --steps;
+  const auto arg = [&](unsigned i) {
+    return FloatRange{.grid = std::nullopt, .top = top_beside(f_.arg(v, i), tiny, steps)};
+  };
+  switch (f_.insts[v].op) {
+    case Op::fadd:
+    case Op::native_fadd: return FloatRange::sum(arg(0), arg(1)).top;
+    case Op::fmul:
+    case Op::native_fmul: return FloatRange::product(arg(0), arg(1)).top;
+    case Op::ffma:
+    case Op::native_ffma: return FloatRange::sum(arg(2), FloatRange::product(arg(0), arg(1))).top;
+    case Op::select: return FloatRange::either(arg(1), arg(2)).top;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Value> FloatRanges::other_factor(Value a, Value b, Value c) const {
+  const Value addend = without_sign(c);
+  if (addend == without_sign(b)) return a;
+  if (addend == without_sign(a)) return b;
+  return std::nullopt;
+}
+
+bool FloatRanges::fma_with_factor(Value a, Value b, Value c) const {
+  const std::optional<Value> other = other_factor(a, b, c);
+  const FloatRange addend = of(c);
+  return other && addend.grid && *addend.grid <= kFactorGrid &&
+         (addend.finite() || of(*other).normal());
 }
 
 bool FloatRanges::fma_of_normals(Value a, Value b, Value c) const {

@@ -27,6 +27,11 @@ bool FmaChecks::check_operands(Value v) {
   for (const Value x : {a, b, c})
     if (constant(x) && !normal(x)) return false;
   if (is_native(assumed_, f_.args(v))) return true;
+  if (const auto other = assumed_.other_factor(a, b, c); other && !constant(c)) {
+    require(c, FloatRanges::kFactorGrid);
+    if (!assumed_.of(c).finite()) require(*other, kSum);
+    return true;
+  }
   // What the other factor leaves of a product's grid, half of it if that is not known.
   const auto beside = [&](Value other) {
     if (!normal(other)) return kFactor;

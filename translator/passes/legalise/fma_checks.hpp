@@ -54,7 +54,8 @@ class FmaChecks {
  private:
   static bool is_native(const FloatRanges& ranges, std::span<const Value> args) {
     return ranges.fma_of_normals(args[0], args[1], args[2]) ||
-           ranges.fma_with_constants(args[0], args[1], args[2]);
+           ranges.fma_with_constants(args[0], args[1], args[2]) ||
+           ranges.fma_with_factor(args[0], args[1], args[2]);
   }
 
   bool is_plain(Value v, Op op) const;

@@ -88,7 +88,8 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
       const bool normal = product().normal() && of(2).normal();
       k.bounded = normal && small(product()) && small(of(2));
       k.native = p_.exactness.fused_fma32 &&
-                 (normal || ranges_.fma_with_constants(args[0], args[1], args[2]));
+                 (normal || ranges_.fma_with_constants(args[0], args[1], args[2]) ||
+                  ranges_.fma_with_factor(args[0], args[1], args[2]));
       break;
     }
     default: break;

@@ -138,9 +138,10 @@ std::optional<Value> FloatLegaliser::fma_down(const Inst& inst, const std::vecto
   const Value nearest = b_.inst(Op::native_ffma, Type::i32, args);
   const Value by = b_.inst(Op::native_fsub, Type::i32, {args[2], nearest});
   const Value left = b_.inst(Op::native_ffma, Type::i32, {args[0], args[1], by});
-  const Value went_up = b_.inst(Op::native_flt, Type::i1, {left, b_.i32(0)});
-  return b_.op2(Op::add, nearest,
-                b_.select(went_up, b_.i32(above_zero ? 0xffffffffu : 1u), b_.i32(0)));
+  // What is left has a sign of its own, even if it is a denormal that the device takes for zero: it
+  // is -0 in no other case.
+  const Value went_up = b_.op2(Op::ashr, left, b_.i32(31));
+  return b_.op2(above_zero ? Op::add : Op::sub, nearest, went_up);
 }
 
 std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
