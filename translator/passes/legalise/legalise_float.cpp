@@ -70,16 +70,19 @@ Value FloatLegaliser::choose_nan(const Inst& inst, const std::vector<Value>& arg
 
 FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<Value>& args) const {
   Known k;
-  if (inst.fp.kind != NumKind::f32 || inst.type != Type::i32) return k;
+  if (inst.fp.kind != NumKind::f32) return k;
   const auto of = [&](unsigned i) { return ranges_.of(args[i]); };
   const auto small = [](const FloatRange& b) { return b.finite() && *b.top <= 126; };
-  k.result = ranges_.of_operation(inst, args);
+  if (inst.type == Type::i32) k.result = ranges_.of_operation(inst, args);
   // A factor that is a denormal is lost, however large the product is.
   const auto product = [&] {
     const bool normal = (of(0).normal() && of(1).normal()) || of(0).zero() || of(1).zero();
     return normal ? FloatRange::product(of(0), of(1)) : FloatRange{};
   };
   switch (inst.op) {
+    case Op::feq:
+    case Op::flt:
+    case Op::fle: k.native = of(0).normal() && of(1).normal(); break;
     case Op::fadd:
       k.native = (of(0).normal() && of(1).normal()) || ranges_.sum_with_constant(args[0], args[1]);
       break;
@@ -167,6 +170,8 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
   const bool chooses = inst.op == Op::fmin || inst.op == Op::fmax;
   const auto limit =
       chooses && kind == NumKind::f32 && !inst.fp.nan ? limited(inst.op, args) : std::nullopt;
+  if (const auto compared = compares && !use_native ? compare(inst, args) : std::nullopt)
+    return *compared;
   if (easy || limit) {
     result = easy ? *easy : *limit;
   } else if (use_native) {

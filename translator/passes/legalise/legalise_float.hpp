@@ -164,6 +164,9 @@ class FloatLegaliser {
   /// The lesser or greater of a value and a constant, which a NaN gives way to: a selection. The
   /// constant is normal, so that flushed denormals do not matter, or 0, compared by its bits.
   std::optional<Value> limited(Op op, const std::vector<Value>& args);
+  /// A comparison in single precision on a device whose own take denormals for zeros: with zero by
+  /// its bits; of others by their difference, where the device keeps that.
+  std::optional<Value> compare(const Inst& inst, const std::vector<Value>& args);
   /// One step of Newton from `y`, which Vulkan has within 2 ulp of 1 / sqrt x, by the device's
   /// fused fma: within 2^-23.4, as the root's rounding is all that counts. Zeros, infinities and
   /// NaN, of which no step comes, are `y`.

@@ -87,6 +87,42 @@ std::optional<Value> FloatLegaliser::limited(Op op, const std::vector<Value>& ar
   return std::nullopt;
 }
 
+std::optional<Value> FloatLegaliser::compare(const Inst& inst, const std::vector<Value>& args) {
+  constexpr std::uint32_t kSign = 0x80000000, kInfinity = 0x7f800000;
+  if (inst.fp.kind != NumKind::f32) return std::nullopt;
+  const Value a = args[0], b = args[1];
+  const auto is_zero = [&](Value v) {
+    return f_.insts[v].op == Op::constant && !(f_.insts[v].imm & (kSign - 1));
+  };
+  // Zero and NaN lie outside.
+  const auto from = [&](Value x, std::uint32_t least) {
+    return b_.cmp(Op::ult, b_.op2(Op::sub, x, b_.i32(least)), b_.i32(kInfinity));
+  };
+  if (inst.op == Op::flt && is_zero(b)) return from(a, kSign + 1);
+  if (inst.op == Op::flt && is_zero(a)) return from(b, 1);
+  if (inst.op == Op::feq && (is_zero(a) || is_zero(b)))
+    return b_.cmp(Op::eq, b_.op2(Op::and_, is_zero(a) ? b : a, b_.i32(kSign - 1)), b_.i32(0));
+  if (!p_.exactness.denormals32 || !p_.exactness.canonical_nan32) return std::nullopt;
+  // No difference but of equal numbers is zero. It is NaN, 0x7fffffff, of infinities that are equal
+  // too.
+  const auto difference = [&](Value x, Value y) {
+    return b_.inst(Op::native_fsub, Type::i32, {x, y});
+  };
+  const auto and_own = [&](Op op, Value rest) {
+    return b_.op2(Op::and_, b_.inst(op, Type::i1, {a, b}), rest);
+  };
+  switch (inst.op) {
+    case Op::flt: return b_.cmp(Op::ult, b_.i32(kSign), difference(a, b));
+    // The device's own is wrong of denormals alone.
+    case Op::fle: return and_own(Op::native_fle, b_.cmp(Op::ule, difference(b, a), b_.i32(kSign)));
+    case Op::feq: {
+      const Value twice = b_.op2(Op::shl, difference(a, b), b_.i32(1));
+      return and_own(Op::native_feq, b_.cmp(Op::slt, twice, b_.i32(1)));
+    }
+    default: return std::nullopt;
+  }
+}
+
 Value FloatLegaliser::native(const Row& row, NumKind kind, const std::vector<Value>& args,
                              Type type) {
   if (row.op == Op::frcp)
