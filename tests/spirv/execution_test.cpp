@@ -30,8 +30,9 @@ struct Case {
 
 class Generator {
  public:
-  Generator(Kernel& kernel, const Profile& profile, std::mt19937& rng)
-      : k_(kernel), p_(profile), rng_(rng) {}
+  /// Accesses to local memory have `local_bytes`, or any size where that is 0.
+  Generator(Kernel& kernel, const Profile& profile, std::mt19937& rng, std::uint8_t local_bytes)
+      : k_(kernel), p_(profile), rng_(rng), local_bytes_(local_bytes) {}
 
   void run(unsigned operations) {
     ir::Builder& b = k_.b;
@@ -53,9 +54,11 @@ class Generator {
         b.load(Type::i64, b.i32(kPointerAt), {.space = Space::param, .bytes = 8, .readonly = true});
     // Shared and local memory start out undefined.
     for (const Space space : {Space::shared, Space::local}) {
-      for (std::uint32_t at = 0; at < kScratchBytes; at += 4) {
-        const Value offset = space == Space::local ? b.i32(at) : b.op2(Op::add, base_, b.i32(at));
-        b.store(offset, b.i32(0), {.space = space});
+      const bool local = space == Space::local;
+      const std::uint8_t bytes = local && local_bytes_ ? local_bytes_ : 4;
+      for (std::uint32_t at = 0; at < kScratchBytes; at += bytes) {
+        const Value offset = local ? b.i32(at) : b.op2(Op::add, base_, b.i32(at));
+        b.store(offset, b.i32(0), {.space = space, .bytes = bytes});
       }
     }
     for (unsigned i = 0; i < operations; ++i) operation();
@@ -177,6 +180,7 @@ class Generator {
                                                Space::slot};
     const Space space = pick(kSpaces);
     ir::MemAttr mem{.space = space, .bytes = static_cast<std::uint8_t>(1u << below(5)), .slot = 1};
+    if (space == Space::local && local_bytes_) mem.bytes = local_bytes_;
     const Value at = address(space, mem.bytes);
     if (mem.bytes == 4 && space != Space::local && below(3) == 0) {
       static const std::vector<AtomicOp> kOps = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,
@@ -223,6 +227,7 @@ class Generator {
   Kernel& k_;
   const Profile& p_;
   std::mt19937& rng_;
+  const std::uint8_t local_bytes_;
   std::vector<Value> words_, wides_, vectors_, bools_, results_;
   Value base_ = 0, pointer_ = 0;
   std::uint32_t result_words_ = 0;
@@ -330,15 +335,16 @@ class Execution : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Execution, random_programs_do_what_the_interpreter_does) {
-  for (unsigned seed = 1; seed <= 10; ++seed) {
+  for (unsigned seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
+    const std::uint8_t local_bytes = seed > 10 ? seed - 10 : 0;
     options_.debug_info = seed == 1;  // drivers must take the debug information, too
     std::mt19937 rng(seed);
     Kernel kernel;
     kernel.function.local_bytes = kScratchBytes;
     kernel.function.shared_bytes = seed % 2 ? kThreads * kScratchBytes : 0;
     kernel.function.uses_dynamic_shared = seed % 2 == 0;
-    Generator generator(kernel, options_.profile, rng);
+    Generator generator(kernel, options_.profile, rng, local_bytes);
     generator.seed_vectors();
     generator.run(80);
     kernel.b.exit();

@@ -56,6 +56,7 @@ bool Emitter::word_space(Space space) const {
 }
 
 bool Emitter::native_narrow(const Inst& inst) const {
+  if (inst.mem.space == Space::local) return local_view_ != View::u32;
   if (word_space(inst.mem.space)) return false;
   return inst.mem.bytes == 1 ? p_.features.storage8 : p_.features.storage16;
 }
@@ -188,6 +189,10 @@ Id Emitter::coherent_pointer(Id address, View view) {
 Id Emitter::pointer(Value v, Value address, View view) {
   const Inst& inst = f_.insts[v];
   const Space space = inst.mem.space;
+  if (space == Space::local && local_view_ != View::u32)
+    return op(spv::Op::OpAccessChain,
+              b_.type_pointer(spv::StorageClass::Function, element_type(view)), local_array(),
+              index(address, log2_bytes(view)));
   if (word_space(space)) return word_pointer(v, address, 0);
   const bool coherent = by_address(space) && inst.mem.is_volatile && !b_.vulkan_memory();
   const std::uint32_t key =

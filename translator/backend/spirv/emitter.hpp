@@ -211,6 +211,7 @@ class Emitter {
   void debug(unsigned instruction, T... operands) {
     put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);
   }
+  View local_view_ = View::u32;  ///< of local memory: narrow where all of its accesses are
   bool volatile_ = false, uses_local_ = false, writes_images_ = false, reconverges_ = false;
   std::optional<EmitError> error_;
   std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines
