@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "src/executor/executor.hpp"
+#include "src/executor/tier.hpp"
 #include "src/launch/report.hpp"
 
 namespace ptx2spv::runtime {
@@ -93,12 +93,26 @@ Status GraphState::record() {
   if (result != VK_SUCCESS) return vulkan_error(result, "BeginCommandBuffer");
   LaunchBound bound;
   Work before = Work::any;  // other submissions
+  std::size_t covered = 0;  // nodes that the last barrier waits for
+  bool slab_used = false;   // since then
   alone = false;
+  barriers = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto* launch = std::get_if<LaunchNode>(&nodes[i]);
     const Work now = launch ? work_of(launch->plan) : Work::copy;
-    barrier(*device, commands, before, now);
-    before = now;
+    const bool uses_slab = launch && launch->plan.vulkan.slab_bytes;
+    const bool beside =
+        i && !(uses_slab && slab_used) &&
+        std::ranges::all_of(after[i], [&](std::size_t each) { return each < covered; });
+    if (beside) {
+      before = before | now;
+      slab_used = slab_used || uses_slab;
+    } else {
+      barrier(*device, commands, std::exchange(before, now), now);
+      ++barriers;
+      covered = i;
+      slab_used = uses_slab;
+    }
     if (auto* copy = std::get_if<CopyNode>(&nodes[i])) {
       VkBufferCopy region{copy->from->offset + copy->from_offset,
                           copy->to->offset + copy->to_offset, copy->bytes};
@@ -118,6 +132,20 @@ Status GraphState::record() {
   if (result != VK_SUCCESS) return vulkan_error(result, "EndCommandBuffer");
   recorded = true;
   return {};
+}
+
+Result<bool> GraphState::add(const Facts& facts, std::vector<std::size_t> before) {
+  auto plan = choose_plan(facts);
+  if (!plan) return plan.error();
+  const EntryInfo& info = *plan->kernel().info;
+  if (plan->executor != &vulkan_executor() || lane_of(*plan, 0) == Queue::kAlone ||
+      info.uses_printf || plan->facts->workspace)
+    return false;
+  std::lock_guard lock(mutex);
+  nodes.emplace_back(LaunchNode{std::move(*plan)});
+  after.push_back(std::move(before));
+  recorded = false;
+  return true;
 }
 
 Result<std::uint64_t> GraphState::replay(StreamState& stream) {
@@ -192,6 +220,17 @@ std::optional<Error> GraphState::find_trap() {
 
 namespace ptx2spv {
 
+namespace {
+
+/// Nodes that are added in order come after one another.
+void follow_last(GraphState& state) {
+  const std::size_t count = state.nodes.size();
+  state.after.push_back(count > 1 ? std::vector{count - 2} : std::vector<std::size_t>());
+  state.recorded = false;
+}
+
+}  // namespace
+
 Result<Graph> Graph::create(const Device& device) {
   auto graph = std::make_shared<GraphState>();
   graph->device = device.state();
@@ -209,7 +248,7 @@ Status Graph::add(const Kernel& kernel, const LaunchConfig& config, const Args& 
   if (plan->sanitized) ignore_global_races(*plan->variant, *plan->sanitized, plan->params);
   std::lock_guard lock(state_->mutex);
   state_->nodes.emplace_back(LaunchNode{std::move(*plan)});
-  state_->recorded = false;
+  follow_last(*state_);
   return {};
 }
 
@@ -229,7 +268,7 @@ Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buff
   to.state()->written(to_offset, bytes);
   std::lock_guard lock(state_->mutex);
   state_->nodes.emplace_back(CopyNode{from.state(), to.state(), from_offset, to_offset, bytes});
-  state_->recorded = false;
+  follow_last(*state_);
   return {};
 }
 

@@ -31,11 +31,13 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   std::shared_ptr<DeviceState> device;
   std::mutex mutex;  ///< everything below
   std::vector<std::variant<LaunchNode, CopyNode>> nodes;
-  std::uint64_t planned_for = 0;  ///< changes of the tables that the plans know of
-  std::uint64_t moves = 0;        ///< of arrays, likewise
+  std::vector<std::vector<std::size_t>> after;  ///< of each node: the earlier ones that it follows
+  std::uint64_t planned_for = 0;                ///< changes of the tables that the plans know of
+  std::uint64_t moves = 0;                      ///< of arrays, likewise
 
   bool recorded = false, trapped = false;
-  bool alone = false;  ///< recorded: with a launch that runs alone
+  bool alone = false;          ///< recorded: with a launch that runs alone
+  std::uint32_t barriers = 0;  ///< recorded: in front of nodes
   VkCommandPool pool = VK_NULL_HANDLE;
   std::uint32_t family = 0;  ///< of queues that `pool` is for
   VkCommandBuffer commands = VK_NULL_HANDLE;
@@ -47,6 +49,10 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   std::optional<Error> missed;  ///< a trap of a replay that was over before commands changed
   std::uint64_t last_value = 0;
 
+  /// Adds a launch that comes after these nodes and what they come after, and may run beside
+  /// others. False: it is none to be recorded alone, because others have to know of it when it
+  /// runs, or because it is the host's turn.
+  Result<bool> add(const Facts& facts, std::vector<std::size_t> after);
   Status record();
   /// Plans again what depends on surfaces or textures, where those have changed.
   Status refresh();

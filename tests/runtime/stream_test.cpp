@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "src/executor/executor.hpp"
+#include "src/executor/graph.hpp"
 #include "src/module/module.hpp"
 #include "tests/runtime/fixture.hpp"
 
@@ -144,6 +145,39 @@ TEST_F(Streams, GraphReplaysWhatWasRecorded) {
     ASSERT_FALSE(status) << round;
     EXPECT_EQ(status.error().trap->trapped_threads, 1u);
   }
+}
+
+// Three chains of four steps begin after a common one and meet in two: a barrier for each rank.
+TEST_F(Streams, GraphsHaveBarriersWhereNodesComeAfterOthers) {
+  Graph graph = must(Graph::create(test_device()));
+  Buffer cells = must(Buffer::create(test_device(), 3 * 4));
+  must(cells.fill(0, 12, 0));
+  const auto add = [&](std::uint32_t chain, std::uint32_t value, std::vector<std::size_t> after) {
+    const auto facts = must(
+        runtime::gather_facts(*step.state(), {}, Args().buffer(cells, 4 * chain).value(value)));
+    return must(graph.state()->add(facts, std::move(after)));
+  };
+  if (!add(0, 7, {})) GTEST_SKIP() << "the host runs the kernel";
+  for (std::size_t rank = 0; rank < 4; ++rank)
+    for (std::uint32_t chain = 0; chain < 3; ++chain)
+      EXPECT_TRUE(add(chain, 10 * chain + static_cast<std::uint32_t>(rank),
+                      {rank ? 3 * rank - 2 + chain : 0}));
+  EXPECT_TRUE(add(1, 50, {10, 11, 12}));
+  EXPECT_TRUE(add(2, 60, {12}));
+  std::uint32_t expected[3] = {};
+  for (int round = 0; round < 3; ++round) {
+    must(stream.replay(graph));
+    expected[0] = 3 * expected[0] + 7;
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+      for (std::uint32_t chain = 0; chain < 3; ++chain)
+        expected[chain] = 3 * expected[chain] + 10 * chain + rank;
+    expected[1] = 3 * expected[1] + 50;
+    expected[2] = 3 * expected[2] + 60;
+  }
+  must(stream.synchronize());
+  const auto values = read_buffer<std::uint32_t>(cells, 3);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(values[i], expected[i]) << i;
+  EXPECT_EQ(graph.state()->barriers, 6u);
 }
 
 // Each stream's step comes after the one before it, in whichever stream that is.

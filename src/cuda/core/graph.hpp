@@ -1,5 +1,6 @@
 // Graphs: operations with an order between them. They are run one after the other, in an order that
-// respects every edge: a device's queue does nothing else with streams either.
+// respects every edge. Kernels of an instance that is launched again are recorded: the device gets
+// them at once, and runs those side by side that no edge orders.
 #pragma once
 
 #include "src/cuda/core/core.hpp"
@@ -49,16 +50,27 @@ struct GraphObject {
   std::vector<std::shared_ptr<Condition>> conditions;       ///< of clones, too
   enum class Part { none, child, body } part = Part::none;  ///< of the node that it goes with
   std::weak_ptr<GraphExecObject> instance;  ///< the last one, of a graph that has memory
+  std::atomic<std::uint64_t> changes{0};    ///< of what nodes do
 };
 
 /// CUDA_GRAPH_INSTANTIATE_FLAG_: what of them has a meaning.
 inline constexpr unsigned kGraphFreeOnLaunch = 1, kGraphUpload = 2, kGraphDeviceLaunch = 4;
+
+/// Nodes of an instance that follow one another in its order.
+struct GraphPart {
+  std::vector<GraphNodeObject*> nodes;
+  std::optional<Graph> recorded;  ///< the same as commands of the device
+};
 
 struct GraphExecObject {
   std::shared_ptr<GraphObject> graph;  ///< a clone: what was instantiated
   std::vector<GraphNodeObject*> order;
   unsigned long long flags = 0;
   std::weak_ptr<StreamObject> last;  ///< that it was launched in: launches come one after the other
+  std::mutex mutex;                  ///< what follows
+  std::vector<GraphPart> parts;      ///< of nodes that are enabled
+  std::uint64_t launches = 0;        ///< since nodes changed
+  std::uint64_t parts_for = UINT64_MAX;  ///< GraphObject::changes
 };
 
 inline bool is_part(const GraphObject& graph) { return graph.part != GraphObject::Part::none; }

@@ -86,6 +86,7 @@ CUresult replace(CUgraphNode handle, Operation operation) {
     return fail(eInvalidValue, "the node is of another type");
   std::lock_guard lock(node->graph->mutex);
   node->operation = std::move(operation);
+  ++node->graph->changes;
   return eSuccess;
 }
 
@@ -228,6 +229,7 @@ CUresult update(CUgraphExec handle, CUgraph graph_handle, CUgraphNode& failed,
   if (result != UpdateResult::updated)
     return fail(eGraphExecUpdateFailure, "the graphs differ in more than what nodes are given");
   exec->graph->conditions = graph->conditions;
+  ++exec->graph->changes;
   for (const auto& [node, other] : pairs) {
     Operation& own = node->operation;
     own = other->operation;

@@ -253,10 +253,12 @@ CUresult node_enabled(CUgraphExec handle, CUgraphNode node, unsigned* enabled, b
   GraphNodeObject* instance = exec && original ? instance_of(*exec, *original) : nullptr;
   if (!instance || !enabled || node_type(instance->operation) > kNodeMemset)
     return fail(eInvalidValue, "kernels, copies and fills are enabled, in an instance");
-  if (set)
+  if (set) {
     instance->enabled = *enabled != 0;
-  else
+    ++exec->graph->changes;
+  } else {
     *enabled = instance->enabled;
+  }
   return eSuccess;
 }
 

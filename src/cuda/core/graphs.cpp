@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "src/device/device.hpp"
+#include "src/executor/graph.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -482,6 +483,84 @@ void reserve_memory_of(const GraphObject& graph) {
 
 }  // namespace
 
+namespace {
+
+/// So many kernels at least are worth a submission of their own.
+constexpr std::size_t kLeastRecorded = 4;
+
+/// Records kernels that follow one another; nothing where one of them is not to be recorded.
+std::optional<Graph> record_kernels(StreamObject& stream, std::span<GraphNodeObject* const> nodes) {
+  auto made = Graph::create(stream.context->gpu());
+  if (!made) return std::nullopt;
+  std::unordered_map<const GraphNodeObject*, std::size_t> places;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto& kernel = std::get<KernelOperation>(nodes[i]->operation.what);
+    std::vector<std::size_t> after;
+    for (const GraphNodeObject* each : nodes[i]->before)
+      if (const auto found = places.find(each); found != places.end())
+        after.push_back(found->second);
+    places[nodes[i]] = i;
+    const auto facts =
+        runtime::gather_facts(*kernel.function->kernel.state(), kernel.config, kernel.args);
+    if (!facts) return std::nullopt;
+    const auto added = made->state()->add(*facts, std::move(after));
+    if (!added || !*added) return std::nullopt;
+  }
+  return std::move(*made);
+}
+
+bool is_recordable(const StreamObject& stream, const GraphNodeObject& node) {
+  const auto* kernel = std::get_if<KernelOperation>(&node.operation.what);
+  return kernel && kernel_context(node.operation).get() == stream.context &&
+         !kernel->config.cooperative && !kernel->function->module->has_texture_refs;
+}
+
+/// Finds what of the instance is recorded, with its lock. What is launched once is not, and what
+/// could not be is tried again after twice as many launches.
+void find_parts(StreamObject& stream, GraphExecObject& exec) {
+  const std::uint64_t now = exec.graph->changes;
+  if (std::exchange(exec.parts_for, now) != now) {
+    exec.launches = 0;
+    exec.parts.clear();
+  }
+  const bool again = exec.launches < 2 || (exec.launches & (exec.launches - 1)) == 0;
+  ++exec.launches;
+  if (!again) return;
+  const bool records = exec.launches > 1;
+  std::vector<GraphPart> parts;
+  for (GraphNodeObject* node : exec.order) {
+    if (!node->enabled) continue;
+    const bool fits = is_recordable(stream, *node);
+    if (parts.empty() || !fits || !is_recordable(stream, *parts.back().nodes.back()))
+      parts.emplace_back();
+    parts.back().nodes.push_back(node);
+  }
+  for (GraphPart& part : parts) {
+    if (!records || part.nodes.size() < kLeastRecorded) continue;
+    const auto old = std::ranges::find_if(exec.parts, [&](const GraphPart& each) {
+      return each.recorded && each.nodes == part.nodes;
+    });
+    part.recorded =
+        old != exec.parts.end() ? std::move(old->recorded) : record_kernels(stream, part.nodes);
+  }
+  exec.parts = std::move(parts);
+}
+
+CUresult run_part(StreamObject& stream, const GraphPart& part) {
+  Stream* opened = nullptr;
+  const auto fits = [&](const auto* node) { return is_recordable(stream, *node); };
+  if (part.recorded && std::ranges::all_of(part.nodes, fits)) {
+    if (CUresult code = open_stream(stream, opened); code != eSuccess) return code;
+    const Status status = opened->replay(*part.recorded);
+    return status ? eSuccess : report(status.error());
+  }
+  for (const GraphNodeObject* each : part.nodes)
+    if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
+  return eSuccess;
+}
+
+}  // namespace
+
 CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   const auto last = exec.last.lock();
   exec.last = stream.weak_from_this();
@@ -492,9 +571,10 @@ CUresult launch_graph(StreamObject& stream, GraphExecObject& exec) {
   if (!host && !is_held_up(stream)) {
     if (exec.flags & kGraphFreeOnLaunch) free_memory_of(*exec.graph);
     reserve_memory_of(*exec.graph);
-    for (const GraphNodeObject* each : exec.order)
-      if (each->enabled)
-        if (CUresult code = run(stream, each->operation); code != eSuccess) return code;
+    std::lock_guard lock(exec.mutex);
+    find_parts(stream, exec);
+    for (const GraphPart& each : exec.parts)
+      if (CUresult code = run_part(stream, each); code != eSuccess) return code;
     return eSuccess;
   }
   // As the instance is now: what becomes of it later is for later launches.

@@ -3,6 +3,79 @@
 
 __global__ void add(int* p, int value) { p[threadIdx.x] += value; }
 __global__ void twice(int* p) { p[threadIdx.x] *= 2; }
+__global__ void step(unsigned* p, unsigned by) { p[threadIdx.x] = p[threadIdx.x] * 3 + by; }
+__global__ void meet(unsigned* p) {
+  p[threadIdx.x] += p[threadIdx.x + 32] ^ p[threadIdx.x + 64];
+}
+
+// Chains that nothing orders, which meet at the end: launched again and again, also with another
+// parameter and without a node.
+void launch_chains(cudaStream_t stream) {
+  constexpr unsigned kChains = 3, kSteps = 5;
+  unsigned *cells, values[kChains * 32], expected[kChains] = {};
+  CHECK(cudaMalloc(&cells, sizeof values));
+  CHECK(cudaMemset(cells, 0, sizeof values));
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphNode_t nodes[kChains][kSteps], last;
+  unsigned by[kChains][kSteps];
+  cudaKernelNodeParams params{};
+  params.gridDim = dim3(1);
+  params.blockDim = dim3(32);
+  params.func = (void*)step;
+  unsigned* at = nullptr;
+  const auto describe = [&](unsigned chain, unsigned rank, void** args) {
+    at = cells + 32 * chain;
+    args[0] = &at;
+    args[1] = &by[chain][rank];
+    params.kernelParams = args;
+  };
+  void* args[2];
+  for (unsigned chain = 0; chain < kChains; ++chain)
+    for (unsigned rank = 0; rank < kSteps; ++rank) {
+      by[chain][rank] = 7 * chain + rank;
+      describe(chain, rank, args);
+      CHECK(cudaGraphAddKernelNode(&nodes[chain][rank], graph,
+                                   rank ? &nodes[chain][rank - 1] : nullptr, rank ? 1 : 0,
+                                   &params));
+    }
+  cudaGraphNode_t ends[kChains] = {nodes[0][kSteps - 1], nodes[1][kSteps - 1],
+                                   nodes[2][kSteps - 1]};
+  cudaKernelNodeParams meeting = params;
+  void* all[] = {&cells};
+  meeting.func = (void*)meet;
+  meeting.kernelParams = all;
+  CHECK(cudaGraphAddKernelNode(&last, graph, ends, kChains, &meeting));
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  bool enabled = true;
+  const auto launch = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      CHECK(cudaGraphLaunch(exec, stream));
+      for (unsigned chain = 0; chain < kChains; ++chain)
+        for (unsigned rank = 0; rank < kSteps; ++rank)
+          if (enabled || chain != 2 || rank != 1)
+            expected[chain] = expected[chain] * 3 + by[chain][rank];
+      expected[0] += expected[1] ^ expected[2];
+    }
+  };
+  launch(4);
+  by[1][2] = 1000;
+  describe(1, 2, args);
+  CHECK(cudaGraphExecKernelNodeSetParams(exec, nodes[1][2], &params));
+  launch(3);
+  CHECK(cudaGraphNodeSetEnabled(exec, nodes[2][1], 0));
+  enabled = false;
+  launch(3);
+  CHECK(cudaStreamSynchronize(stream));
+  CHECK(cudaMemcpy(values, cells, sizeof values, cudaMemcpyDeviceToHost));
+  bool right = true;
+  for (unsigned i = 0; i < kChains * 32; ++i) right = right && values[i] == expected[i / 32];
+  std::printf("chains %u %u %u, right %d\n", values[0], values[32], values[64], right);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaFree(cells));
+}
 
 int main() {
   int *p, values[32];
@@ -74,4 +147,6 @@ int main() {
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(graph));
   CHECK(cudaFree(p));
+  launch_chains(a);
+  launch_chains(nullptr);
 }
