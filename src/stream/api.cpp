@@ -125,7 +125,8 @@ Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer&
   to.state()->written(to_offset, bytes);
   VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(bytes, lane_of_copy(*state_, from, to, bytes),
+  const std::uint64_t weight = state_->over_bus(bytes, !from.mapped() && !to.mapped());
+  return state_->transfer(weight, lane_of_copy(*state_, from, to, weight),
                           [&](VkCommandBuffer commands) {
                             state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer,
                                                             to.state()->buffer, 1, &copy);
@@ -143,7 +144,7 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
   const BufferState& to = *buffer.state();
   to.written(offset, bytes);
   std::lock_guard lock(state_->mutex);
-  return state_->transfer(bytes,
+  return state_->transfer(state_->over_bus(bytes, !buffer.mapped()),
                           [&](VkCommandBuffer commands) {
                             state_->device.vk.CmdFillBuffer(commands, to.buffer, to.offset + offset,
                                                             bytes, word);

@@ -45,7 +45,8 @@ Status copy_region(StreamState& stream, const Buffer& buffer, std::uint64_t offs
   if (!memory.buffer || !reached_by_commands(state))
     return copy_box(state, *box, memory, offset, to_array);
   std::lock_guard lock(stream.mutex);
-  return stream.transfer(box->rows.row_bytes * box->rows.rows * box->rows.slices,
+  const std::uint64_t bytes = box->rows.row_bytes * box->rows.rows * box->rows.slices;
+  return stream.transfer(stream.over_bus(bytes, !memory.mapped),
                          [&](VkCommandBuffer commands) {
                            record_box(commands, state, *box, memory.buffer, memory.offset + offset,
                                       to_array);

@@ -8,8 +8,10 @@
 
 namespace ptx2spv::runtime {
 
-/// Copies of so many bytes are over soon, or sooner than a wait for another lane.
+/// Copies of so many bytes over a bus are over soon, or sooner than a wait for another lane.
 constexpr std::uint64_t kShortCopy = 1 << 20, kBriefCopy = 128 << 10;
+/// How much faster than a bus a GPU's memory is.
+constexpr std::uint64_t kTimesBus = 16;
 
 Result<std::shared_ptr<StreamState>> StreamState::create(DeviceState& device, bool keep_device,
                                                          bool alone) {
@@ -47,6 +49,10 @@ Result<std::uint64_t> StreamState::end(Queue::Recording&& recording, When when) 
     after.clear();
   }
   return value;
+}
+
+std::uint64_t StreamState::over_bus(std::uint64_t bytes, bool inside) const {
+  return inside && device.info.kind == DeviceKind::discrete ? bytes / kTimesBus : bytes;
 }
 
 unsigned StreamState::lane_of(std::uint64_t bytes) {

@@ -77,7 +77,10 @@ struct StreamState {
   const std::vector<std::uint64_t>& before();
   /// The lane for work that is over soon.
   unsigned brief_lane() { return device.queue.brief_lane(lane, before()); }
-  unsigned lane_of(std::uint64_t bytes);  ///< of a copy
+  /// How many bytes take as long over a bus as `bytes` do, which stay `inside` the device's memory
+  /// or do not.
+  std::uint64_t over_bus(std::uint64_t bytes, bool inside) const;
+  unsigned lane_of(std::uint64_t bytes);  ///< of a copy of so many over a bus
   Result<std::uint64_t> end(Queue::Recording&& recording, When when);
   /// Work from now on comes after that of a value of the queue, or after another stream's.
   void wait_for(std::uint64_t value) { after.push_back(value); }
@@ -85,7 +88,8 @@ struct StreamState {
   bool is_over();  ///< all of it
   /// Whether times of launches are measured though nobody asks: lanes are chosen by them.
   bool measures() const { return device.queue.is_split() && device.traits.timestamp_bits; }
-  /// Copies `bytes`, with `keep` held until they are over and `finish` called then.
+  /// Copies what takes as long as `bytes` do over a bus, with `keep` held until it is over and
+  /// `finish` called then.
   Status transfer(std::uint64_t bytes, const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keeps, std::function<void()> finish);
   Status transfer(std::uint64_t bytes, unsigned in_lane,

@@ -354,7 +354,10 @@ Result<std::uint64_t> Queue::end(Recording&& recording, When when) {
   if (lane.records > 1 ? is_split() : !due)
     note_submitted(lane, last_.load(std::memory_order_relaxed) + 1);
   if (due) {
-    if (Status status = flush_locked(lane, when == When::awaited); !status) return status.error();
+    // Who waited for the last one may wait for this one: a signal later is a submission more.
+    const bool expected = std::exchange(lane.awaited, false) && lane.records == 1;
+    if (Status status = flush_locked(lane, when == When::awaited || expected); !status)
+      return status.error();
     if (when >= When::together)
       for (Lane& each : lanes_) (void)flush_locked(each, false);
   } else if (lane.records == 1) {
@@ -610,6 +613,7 @@ Status Queue::wait(Lane& lane, std::uint64_t number) {
     return give_up(result, "QueueSubmit");
   {
     std::lock_guard lock(mutex_);
+    lane.awaited = number == lane.sent.load(std::memory_order_relaxed);
     number = signal_for(lane, number);
   }
   if (polled(lane, number)) {

@@ -191,6 +191,7 @@ class Queue {
     VkCommandBuffer recorded = VK_NULL_HANDLE;  ///< not submitted yet; its value is `submitted`
     std::uint32_t records = 0;                  ///< in it
     bool noticed = false;                       ///< recorded: a wait is for its very value
+    bool awaited = false;                       ///< somebody waited for the last submission
     Work before = Work::any;                    ///< that its last barrier did not wait for
     bool fenced = false;                        ///< it has a barrier
     std::uint64_t covered = 0;                  ///< the last number that this barrier waits for
