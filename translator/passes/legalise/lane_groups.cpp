@@ -49,6 +49,10 @@ std::uint32_t LaneGroups::first_wait() {
   return v_span;
 }
 
+Value LaneGroups::draw(Value count) {
+  return b_.op2(Op::mulhi_u, b_.op2(Op::mul, subgroup_ticks(b_), b_.i32(2654435769u)), count);
+}
+
 void LaneGroups::wait_at_random(std::uint32_t v_span) {
   constexpr std::uint32_t kMost = 1u << 19;
   const Value span = b_.get(v_span), one = b_.i32(1);

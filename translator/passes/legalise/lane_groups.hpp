@@ -45,6 +45,8 @@ class LaneGroups {
     b_.at(settled);
   }
 
+  /// A number below `count` by the clock. The device has shader_clock.
+  Value draw(Value count);
   /// The variable for wait_at_random.
   std::uint32_t first_wait();
   /// Fewer ticks of the clock than the variable says, and twice as many the next time: else warps

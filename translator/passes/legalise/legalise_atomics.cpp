@@ -500,7 +500,8 @@ class Legaliser {
     }
   }
 
-  /// What a word holds after `times` (at most 32) of inc or dec with one bound.
+  static constexpr std::uint32_t kMostAhead = 1024;
+  /// What a word holds after `times` (at most kMostAhead + 32) of inc or dec with one bound.
   Value advance(bool down, Value old, Value bound, Value times) {
     // From above the bound the first one leads to the start of the cycle of bound + 1 values. dec
     // goes through it backwards: how far it is below the bound goes up.
@@ -509,7 +510,8 @@ class Legaliser {
     const Value steps = b_.select(above, b_.op2(Op::sub, times, b_.i32(1)), times);
     const Value room = b_.op2(Op::sub, bound, from);
     const Value past = b_.op2(Op::sub, b_.op2(Op::sub, steps, room), b_.i32(1));
-    const Value cycle = b_.op2(Op::add, b_.op2(Op::umin, bound, b_.i32(31)), b_.i32(1));
+    const Value cycle =
+        b_.op2(Op::add, b_.op2(Op::umin, bound, b_.i32(kMostAhead + 31)), b_.i32(1));
     const Value to = b_.select(b_.cmp(Op::ule, steps, room), b_.op2(Op::add, from, steps),
                                b_.op2(Op::urem, past, cycle));
     return b_.select(b_.cmp(Op::eq, times, b_.i32(0)), old, down ? b_.op2(Op::sub, bound, to) : to);
@@ -570,15 +572,33 @@ class Legaliser {
     b_.set(v_won, zero);
     // In shared memory an attempt takes less time than a wait.
     const bool waits = mem.space != Space::shared && profile_.features.shader_clock;
+    // Others count on meanwhile: an attempt that starts as far ahead as they get in the time of one
+    // comes in turn more often than one that starts with what was there. Of warps that all try
+    // there are too many for that.
+    const bool guesses = counts && waits;
+    Value alone = 0;
+    if (guesses) {
+      const Value here = b_.inst(Op::subgroup_ballot, Type::i32, {b_.i1(true)});
+      alone = b_.cmp(Op::eq, b_.inst(Op::popcount, Type::i32, {here}), b_.i32(1));
+    }
     const std::uint32_t v_span = waits ? lanes_.first_wait() : 0;
+    const std::uint32_t v_seen = guesses ? variable(Type::i32, "cas.seen") : 0,
+                        v_ahead = guesses ? variable(Type::i32, "cas.ahead") : 0;
+    const bool down = inst.mem.atomic == AtomicOp::dec;
+    if (guesses) {
+      b_.set(v_seen, b_.get(v_old));
+      b_.set(v_ahead, b_.i32(1));
+    }
     const BlockId round = b_.new_block(), turn = b_.new_block(), meet = b_.new_block(),
                   again = b_.new_block(), after = b_.new_block();
     b_.br(round);
     b_.at(round);
-    const Value now = lanes_.from_lane(read32(word_address, mem), group.last);
+    const Value found = guesses ? advance(down, b_.get(v_seen), bound, lanes_.draw(b_.get(v_ahead)))
+                                : read32(word_address, mem);
+    const Value now = lanes_.from_lane(found, group.last);
     if (counts) {
       const Value rank = b_.inst(Op::popcount, Type::i32, {group.below});
-      b_.set(v_old, advance(inst.mem.atomic == AtomicOp::dec, now, bound, rank));
+      b_.set(v_old, advance(down, now, bound, rank));
     } else {
       lanes_.find(group, now, next, v_old);
     }
@@ -587,12 +607,29 @@ class Legaliser {
     b_.at(turn);
     const Value seen = swap(word_address, now, made, mem);
     b_.set(v_won, b_.inst(Op::zext, Type::i32, {b_.cmp(Op::eq, seen, now)}));
+    if (guesses) {
+      const Value last = b_.get(v_seen);
+      const Value moved = b_.op2(Op::umin, b_.op2(Op::sub, down ? last : seen, down ? seen : last),
+                                 b_.i32(kMostAhead / 2));
+      const Value half = b_.op2(Op::lshr, moved, b_.i32(1));
+      b_.set(v_ahead, b_.op2(Op::add, b_.op2(Op::add, moved, half), b_.i32(1)));
+      b_.set(v_seen, seen);
+    }
     b_.br(meet);
     b_.at(meet);
     const Value won = lanes_.from_lane(b_.get(v_won), group.last);
     b_.cond_br(b_.cmp(Op::ne, won, zero), after, again);
     b_.at(again);
+    if (guesses) {
+      const BlockId pause = b_.new_block();
+      b_.cond_br(alone, round, pause);
+      b_.at(pause);
+    }
     if (waits) lanes_.wait_at_random(v_span);
+    if (guesses) {
+      b_.set(v_seen, read32(word_address, mem));
+      b_.set(v_ahead, b_.i32(1));
+    }
     b_.br(round);
     b_.at(after);
   }
