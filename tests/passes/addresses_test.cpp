@@ -189,4 +189,64 @@ TEST(ScaleAddresses, numbers_that_wrap_around_are_clamped_as_bytes) {
   }
 }
 
+// A loop that nvcc has made count bytes: by four words, beside a count of its trips.
+TEST(ScaleAddresses, counters_of_loops_count_words) {
+  for (const char* start : {"shl i32 %1 %2", "add i32 %8 %8"}) {
+    const std::string text = R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 0x2
+  %3 = constant i32 0x0
+  %4 = constant i32 0x5
+  %5 = constant i32 0x10
+  %6 = constant i32 0xfffffff8
+  %7 = constant i32 0xffffffff
+  %8 = shl i32 %1 %2
+  %9 = )" + std::string(start) +
+                             R"(
+  %10 = add i32 %9 %5
+  br b1
+b1:
+  %11 = phi i32 %10 %12
+  %13 = phi i32 %4 %14
+  %15 = phi i32 %3 %16
+  %17 = add i32 %11 %6
+  %18 = load i32 mem=shared,4 %17
+  %19 = add i32 %15 %18
+  %20 = load i32 mem=shared,4 %11
+  %16 = sub i32 %20 %19
+  %12 = add i32 %11 %5
+  %14 = add i32 %13 %7
+  %21 = ne i1 %14 %3
+  cond_br %21 b2 b3
+b2:
+  br b1
+b3:
+  store mem=slot,4 %8 %16
+  exit
+)";
+    Parsed before(text), after(text);
+    passes::scale_addresses(after.f, after.m);
+    passes::simplify(after.f, after.m);
+    EXPECT_EQ(validate(after.f, after.m, true, false), "");
+    const auto bytes = [](Parsed& p) {
+      Memory memory;
+      memory.of(Space::slot).resize(64);
+      for (std::uint32_t i = 0; i < 80; ++i) put(memory, Space::shared, 4 * i, 77 * i * i + 5);
+      RunOptions options;
+      options.threads[0] = 16;
+      EXPECT_EQ(p.run(memory, options).error, "");
+      return memory.of(Space::slot);
+    };
+    EXPECT_EQ(bytes(after), bytes(before));
+    for (const Block& block : after.f.blocks)
+      for (const Value v : block.insts) {
+        const Inst& inst = after.f.insts[v];
+        if (inst.op != Op::load) continue;
+        const Value address = after.f.arg(v, 0);
+        EXPECT_EQ(after.f.insts[address].op, Op::shl) << "of words";
+      }
+  }
+}
+
 }  // namespace

@@ -37,8 +37,10 @@ class ScaleAddresses {
   explicit ScaleAddresses(Function& f) : f_(f), rewrite_(f), b_(rewrite_.builder()), known_(f) {}
 
   bool run() {
+    find_counters();
     BlockId block = kNoBlock;
-    return rewrite_.run([&](Value v) {
+    const bool any = rewrite_.run([&](Value v) {
+      if (!counters_.empty()) count(v);
       if (b_.block() != block) {
         block = b_.block();
         made_.clear();
@@ -46,9 +48,69 @@ class ScaleAddresses {
       if (is_access(f_.insts[v].op)) rewrite(v);
       return v;
     });
+    for (const auto& [phi, counter] : counters_) {
+      if (!counter.made) continue;
+      f_.args(counter.made)[counter.entry] = zero_;
+      f_.args(counter.made)[1 - counter.entry] = counter.next;
+    }
+    return any;
   }
 
  private:
+  static constexpr unsigned kWordLog2 = 2;  ///< of private words
+  /// A phi that a loop counts up or down by whole words. What it has counted is a phi of its own,
+  /// in words, to which an address adds where the loop began.
+  struct Counter {
+    Value step = 0;      ///< the sum that it is in the next iteration
+    unsigned entry = 0;  ///< the operand that comes from outside
+    Value made = 0, next = 0;
+  };
+
+  /// Those that private words are reached by.
+  void find_counters() {
+    for (const Block& block : f_.blocks)
+      for (const Value access : block.insts) {
+        const Inst& inst = f_.insts[access];
+        if (!is_access(inst.op) || !private_words(inst.mem.space) || !element_log2(inst.mem))
+          continue;
+        find_counter(f_.arg(access, 0), 0);
+      }
+  }
+  /// Those that are terms of a sum.
+  void find_counter(Value v, unsigned depth) {
+    const Inst& inst = f_.insts[v];
+    if (inst.type != Type::i32 || depth == 4) return;
+    if (inst.op == Op::add || inst.op == Op::sub) {
+      find_counter(f_.arg(v, 0), depth + 1);
+      find_counter(f_.arg(v, 1), depth + 1);
+    }
+    if (inst.op != Op::phi || inst.count != 2 || counters_.contains(v)) return;
+    for (const unsigned entry : {0u, 1u}) {
+      const Value start = f_.arg(v, entry), step = f_.arg(v, 1 - entry);
+      std::uint32_t by = 0;
+      if (f_.insts[step].op == Op::add && f_.arg(step, 0) == v && constant(f_.arg(step, 1), by) &&
+          by % (1u << kWordLog2) == 0 && known_.alignment(start) >= 1u << kWordLog2)
+        counters_[v] = {step, entry};
+    }
+  }
+
+  /// Makes the parts of a counter beside its own.
+  void count(Value v) {
+    if (zero_ == 0) zero_ = b_.i32(0);
+    const Inst& inst = f_.insts[v];
+    if (inst.op == Op::phi) {
+      const auto found = counters_.find(v);
+      if (found != counters_.end())
+        found->second.made = b_.inst(Op::phi, Type::i32, {zero_, zero_});
+    } else if (inst.op == Op::add) {
+      const auto found = counters_.find(f_.arg(v, 0));
+      if (found == counters_.end() || found->second.step != v) return;
+      const auto words = static_cast<std::int32_t>(f_.insts[f_.arg(v, 1)].imm) >> kWordLog2;
+      found->second.next =
+          b_.op2(Op::add, found->second.made, b_.i32(static_cast<std::uint32_t>(words)));
+    }
+  }
+
   void rewrite(Value v) {
     const MemAttr mem = f_.insts[v].mem;
     const unsigned k = element_log2(mem);
@@ -227,6 +289,12 @@ class ScaleAddresses {
         const Value left = x ? x : term(d, k), right = y ? y : term(f_.arg(v, 2), k);
         return left && right ? b_.select(a, left, right) : 0;
       }
+      case Op::phi: {
+        const auto found = counters_.find(v);
+        if (k != kWordLog2 || found == counters_.end() || !found->second.made) return 0;
+        const Value start = term(f_.arg(v, found->second.entry), k);
+        return start ? b_.op2(Op::add, start, found->second.made) : 0;
+      }
       case Op::and_:
       case Op::smin:
       case Op::smax: return whole(v, k);
@@ -238,6 +306,8 @@ class ScaleAddresses {
   SsaRewriter rewrite_;
   Builder& b_;
   const KnownBits known_;
+  std::unordered_map<Value, Counter> counters_;  ///< by phi
+  Value zero_ = 0;
   std::unordered_map<std::uint64_t, Value> made_;  ///< of the block being walked, by value and k
 };
 
