@@ -234,16 +234,15 @@ void Emitter::divide(Value v, const Inst& inst) {
   if (!is_signed) {
     made = op(code, result, a, divisor(b));
   } else {
-    const Id top = b_.constant(bits(v) - 1);
-    const auto sign = [&](Id x) { return op(spv::Op::OpShiftRightArithmetic, result, x, top); };
-    const auto negate_if = [&](Id x, Id mask) {
-      return op(spv::Op::OpISub, result, op(spv::Op::OpBitwiseXor, result, x, mask), mask);
+    const auto negative = [&](Id x) { return op(spv::Op::OpSLessThan, b_.type_bool(), x, zero); };
+    const auto negate_if = [&](Id x, Id condition) {
+      return op(spv::Op::OpSelect, result, condition, op(spv::Op::OpSNegate, result, x), x);
     };
-    const Id sign_a = sign(a), sign_b = sign(b);
-    const Id magnitude = negate_if(a, sign_a);
-    const Id unsigned_result = op(code, result, magnitude, divisor(negate_if(b, sign_b)));
+    const Id below = negative(a);
+    const Id magnitude = negate_if(a, below);
+    const Id unsigned_result = op(code, result, magnitude, divisor(negate_if(b, negative(b))));
     made = negate_if(unsigned_result,
-                     quotient ? op(spv::Op::OpBitwiseXor, result, sign_a, sign_b) : sign_a);
+                     quotient ? negative(op(spv::Op::OpBitwiseXor, result, a, b)) : below);
   }
   if (!never_zero) made = op(spv::Op::OpSelect, result, by_zero, ones, made);
   set(v, made);

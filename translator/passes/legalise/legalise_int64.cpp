@@ -87,8 +87,8 @@ class Int64 {
     if (native_) {
       // There is no 64-bit high product in SPIR-V, and its find and count instructions take 32
       // bits.
-      if (wide_result && inst.op == Op::mulhi_u) return call("u64_mulhi", Type::i64, {a, d});
-      if (wide_result && inst.op == Op::mulhi_s) return call("s64_mulhi", Type::i64, {a, d});
+      if (wide_result && (inst.op == Op::mulhi_u || inst.op == Op::mulhi_s))
+        return high_product(inst.op == Op::mulhi_s, a, d);
       if (inst.op == Op::popcount && wide) return popcount(a);
       return v;
     }
@@ -187,6 +187,24 @@ class Int64 {
            at(f_.arg(hi, 1)).imm == 31;
   }
 
+  /// By products of halves: no sum of one, a half of another and a carry leaves 64 bits.
+  Value high_product(bool is_signed, Value a, Value d) {
+    const auto op64 = [&](Op o, Value x, Value y) { return b_.inst(o, Type::i64, {x, y}); };
+    const auto wide = [&](Value half) { return b_.inst(Op::zext, Type::i64, {half}); };
+    const Pair x = halves(a), y = halves(d);
+    const Value xl = wide(x.lo), xh = wide(x.hi), yl = wide(y.lo), yh = wide(y.hi);
+    const Value first = op64(Op::add, op64(Op::mul, xh, yl), wide(high(op64(Op::mul, xl, yl))));
+    const Value second = op64(Op::add, op64(Op::mul, xl, yh), wide(low(first)));
+    Value top = op64(Op::add, op64(Op::mul, xh, yh), wide(high(first)));
+    top = op64(Op::add, top, wide(high(second)));
+    if (!is_signed) return top;
+    // A negative factor was taken for 2^64 more.
+    const auto where_negative = [&](Value sign, Value other) {
+      return op64(Op::and_, b_.inst(Op::ashr, Type::i64, {sign, c32(63)}), other);
+    };
+    return op64(Op::sub, op64(Op::sub, top, where_negative(a, d)), where_negative(d, a));
+  }
+
   Value popcount(Value a) {
     const Value lo = b_.inst(Op::popcount, Type::i32, {low(a)});
     return op(Op::add, lo, b_.inst(Op::popcount, Type::i32, {high(a)}));
@@ -251,7 +269,7 @@ class Int64 {
     if (wide && zero_high(a) && zero_high(d) && (!is_signed || is_constant(d))) {
       // Both are unsigned 32-bit numbers. By zero, quotient and remainder are all 64 ones.
       if (!is_constant(d) || at(d).imm != 0) {
-        const Value narrow = divide32(quotient ? Op::udiv : Op::urem, low(a), low(d));
+        const Value narrow = op(quotient ? Op::udiv : Op::urem, low(a), low(d));
         const Value value = native_ ? b_.inst(Op::zext, Type::i64, {narrow}) : pack(narrow, c32(0));
         if (is_constant(d)) return value;
         const Value zero = b_.cmp(Op::eq, low(d), c32(0));
@@ -263,40 +281,7 @@ class Int64 {
           is_signed ? (quotient ? "s64_div" : "s64_rem") : (quotient ? "u64_div" : "u64_rem");
       return call(name, Type::i64, {a, d});
     }
-    if (is_constant(d) && at(d).imm != 0 && (!is_signed || at(d).imm != all)) return v;
-    if (is_constant(d) && at(d).imm != 0) {
-      if (quotient) return b_.inst(Op::neg, inst.type, {a});
-      return wide ? b_.i64(0) : c32(0);
-    }
-    if (wide) return divide64(inst.op, a, d);
-    return divide32(inst.op, a, d);
-  }
-
-  // The device divides by something that is safe, and the odd cases are selected behind it.
-  Value divide32(Op o, Value a, Value d) { return guarded(o, a, d, Type::i32); }
-  Value divide64(Op o, Value a, Value d) { return guarded(o, a, d, Type::i64); }
-  Value guarded(Op o, Value a, Value d, Type type) {
-    const auto c = [&](std::uint64_t x) {
-      return type == Type::i64 ? b_.i64(x) : c32(static_cast<std::uint32_t>(x));
-    };
-    if (is_constant(d) && at(d).imm != 0 && (o == Op::udiv || o == Op::urem))
-      return b_.inst(o, type, {a, d});
-    const std::uint64_t all = type == Type::i64 ? ~0ull : 0xffffffffull;
-    const Value zero = b_.cmp(Op::eq, d, c(0));
-    Value safe = d;
-    if (o == Op::sdiv || o == Op::srem) {
-      // x / -1 is -x, also for the most negative x, and the remainder is 0: both are those of x / 1
-      // but for sign.
-      const Value minus_one = b_.cmp(Op::eq, d, c(all));
-      safe = select(b_.inst(Op::or_, Type::i1, {zero, minus_one}), c(1), d);
-      const Value result = b_.inst(o, type, {a, safe});
-      if (o == Op::srem) return select(zero, c(all), result);
-      const Value negated = b_.inst(Op::neg, type, {a});
-      return select(zero, c(all), select(minus_one, negated, result));
-    }
-    safe = select(zero, c(1), d);
-    const Value result = b_.inst(o, type, {a, safe});
-    return select(zero, c(all), result);
+    return v;
   }
 
   Function& f_;
