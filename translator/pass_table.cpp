@@ -206,8 +206,11 @@ constexpr Pass kPasses[] = {
        return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c);
      },
      [](PassContext& c) {
+       const std::uint32_t* block = c.options.block;
+       const bool all_come = block[0] != 0 && block[0] % 32 == 0 && !c.info.waits.spins &&
+                             !c.info.sync.divergent_warp_operations;
        c.info.sync.warp_subgroups =
-           passes::native_warps(c.function, c.profile.features.subgroup_arithmetic);
+           passes::native_warps(c.function, c.profile.features.subgroup_arithmetic, all_come);
      },
      "warp operations that all threads reach together are the subgroups', where those are warps"},
     {Phase::threads, "number-in-one-row", Form::variables, kRequired,

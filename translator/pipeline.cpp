@@ -188,7 +188,11 @@ bool native_warps(const EntryInfo& info, const Profile& profile, const std::uint
       (!profile.exactness.independent_threads || info.sync.partial_warp_operations))
     return false;
   if (!info.sync.warp_operations) return info.waits.spins;
-  return block[0] != 0 && std::uint64_t{block[0]} * block[1] * block[2] % 32 == 0;
+  const std::uint64_t threads = std::uint64_t{block[0]} * block[1] * block[2];
+  // Invocations that fill the last warp end at once, and so miss what others wait for.
+  return threads != 0 &&
+         (threads % 32 == 0 || (!info.sync.barriers && !info.waits.spins &&
+                                threads <= profile.max_workgroup_invocations / 32 * 32));
 }
 
 ThreadModel thread_model(const EntryInfo& info, ThreadModel asked, bool native_warps) {
@@ -228,7 +232,9 @@ bool serves_as_warps(const FrontEntry& front, const TranslateOptions& options) {
   const EntryInfo& info = front.lowered.info;
   if (!native_warps(info, options.profile, options.block, options.checks)) return false;
   if (!info.sync.warp_operations) return true;
-  return !(options.block[0] % 32 == 0 ? front.missed_in_rows : front.missed);
+  const std::uint32_t* block = options.block;
+  const bool in_rows = block[0] % 32 == 0 || block[1] * block[2] == 1;
+  return !(in_rows ? front.missed_in_rows : front.missed);
 }
 
 bool run_passes(const FrontEntry& front, const lower::Program& program,

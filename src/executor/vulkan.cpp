@@ -187,7 +187,7 @@ Result<PipelineKey> pipeline_shape(const LaunchPlan& plan) {
       shape.size[1] = config.block.y;
       shape.size[2] = config.block.z;
       if (info.sync.warp_subgroups && config.block.x % 32 != 0) {
-        shape.size[0] = static_cast<std::uint32_t>(volume(config.block));
+        shape.size[0] = static_cast<std::uint32_t>((volume(config.block) + 31) / 32 * 32);
         shape.size[1] = shape.size[2] = 1;
       }
       if (!block_fits(device, config.block))

@@ -52,7 +52,8 @@ b0:
 )";
 }
 
-std::vector<std::uint8_t> results(const Function& f, const Module& m) {
+std::vector<std::uint8_t> results(const Function& f, const Module& m,
+                                  std::uint32_t threads = kThreads) {
   Memory memory;
   auto& bytes = memory.of(Space::slot);
   bytes.resize(kThreads * kWords * 4);
@@ -64,7 +65,7 @@ std::vector<std::uint8_t> results(const Function& f, const Module& m) {
     std::memcpy(bytes.data() + 4 * i, &word, 4);
   }
   RunOptions options;
-  options.threads[0] = kThreads;
+  options.threads[0] = threads;
   options.trace = false;
   const Outcome outcome = interpret(f, m, memory, options);
   EXPECT_EQ(outcome.error, "");
@@ -94,12 +95,14 @@ TEST(NativeWarps, GiveWhatWarpsGive) {
     operations.push_back(both("  %40 = warp_elect v2 " + m));
   }
   operations.push_back(one("  %20 = warp_active i32"));
-  for (std::size_t i = 0; i < 2 * operations.size(); ++i) {
-    const std::string& each = operations[i / 2];
+  for (std::size_t i = 0; i < 4 * operations.size(); ++i) {
+    const std::string& each = operations[i / 4];
     test::Parsed p(kernel(each));
     const auto want = results(p.f, p.m);
-    const bool arithmetic = i % 2;
-    EXPECT_TRUE(passes::native_warps(p.f, arithmetic));
+    const bool arithmetic = i % 2, all_come = i / 2 % 2;
+    EXPECT_TRUE(passes::native_warps(p.f, arithmetic, all_come));
+    const bool asks = each.find("warp_vote") != each.npos || each.find("warp_match") != each.npos;
+    EXPECT_TRUE(!all_come || asks || p.count(Op::subgroup_ballot) == 0) << each;
     // Halves with masks of their own have sums of their own.
     const bool reduces = each.find("warp_redux") != each.npos && each.find("%31") != each.npos;
     EXPECT_EQ(p.count(Op::subgroup_reduce), arithmetic && reduces) << each;
@@ -120,7 +123,7 @@ TEST(NativeWarps, OperationsWithSimpleOnesBetweenThemMeetOnce) {
   for (const auto& [between, barriers] : {std::pair("", 1u), {"  %42 = udiv i32 %10 %11\n", 2u}}) {
     test::Parsed p(kernel(first + between + second));
     const auto want = results(p.f, p.m);
-    EXPECT_TRUE(passes::native_warps(p.f, true));
+    EXPECT_TRUE(passes::native_warps(p.f, true, false));
     EXPECT_EQ(p.count(Op::subgroup_barrier), barriers);
     EXPECT_EQ(p.count(Op::subgroup_ballot), 1u);
     EXPECT_EQ(results(p.f, p.m), want);
@@ -133,8 +136,12 @@ TEST(NativeWarps, AreForBlocksOfWholeWarps) {
   Profile profile = *find_profile("nvidia");
   EXPECT_TRUE(native_warps(info, profile, {64, 2, 1}));
   EXPECT_TRUE(native_warps(info, profile, {16, 16, 1}));
-  EXPECT_FALSE(native_warps(info, profile, {16, 3, 1})) << "the last warp is none";
+  EXPECT_TRUE(native_warps(info, profile, {16, 3, 1})) << "others end at once";
   EXPECT_FALSE(native_warps(info, profile, {0, 0, 0})) << "the block is not known";
+  info.sync.barriers = true;
+  EXPECT_TRUE(native_warps(info, profile, {16, 16, 1}));
+  EXPECT_FALSE(native_warps(info, profile, {16, 3, 1}))
+      << "who fills the last warp would miss them";
   EXPECT_EQ(thread_model(info, ThreadModel::direct, true), ThreadModel::direct);
   EXPECT_EQ(thread_model(info, ThreadModel::direct, false), ThreadModel::regions);
   EXPECT_EQ(thread_model(info, ThreadModel::flat, true), ThreadModel::regions);
@@ -199,7 +206,7 @@ TEST(NativeWarps, LeaveOutThreadsThatOnlyEnd) {
       passes::meet_at_warp_operations(p.f, p.m, true);
       EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty()) << print(p.f, p.m);
       EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
-      EXPECT_TRUE(passes::native_warps(p.f, true));
+      EXPECT_TRUE(passes::native_warps(p.f, true, false));
       EXPECT_EQ(validate(p.f, p.m, false, false), "") << print(p.f, p.m);
       EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
     }
@@ -243,19 +250,40 @@ b0:
   store mem=slot,4 %11 %15
   exit
 )";
-  std::vector<std::uint8_t> bytes[2];
-  for (const bool row : {false, true}) {
-    test::Parsed p(text);
-    if (row) passes::number_in_one_row(p.f, {6, 4, 4});
-    Memory memory;
-    memory.of(Space::slot).resize(96 * 8);
-    RunOptions options;
-    const std::uint32_t size[2][3] = {{6, 4, 4}, {96, 1, 1}};
-    std::ranges::copy(size[row], options.threads);
-    EXPECT_EQ(interpret(p.f, p.m, memory, options).error, "");
-    bytes[row] = memory.of(Space::slot);
+  const std::uint32_t blocks[][3] = {{6, 4, 4}, {5, 3, 3}, {9, 1, 4}, {40, 1, 1}, {3, 13, 1}};
+  for (const auto& block : blocks) {
+    const std::uint32_t whole = (block[0] * block[1] * block[2] + 31) / 32 * 32;
+    std::vector<std::uint8_t> bytes[2];
+    for (const bool row : {false, true}) {
+      test::Parsed p(text, test::Form::variables);
+      if (row) passes::number_in_one_row(p.f, block);
+      EXPECT_EQ(validate(p.f, p.m, false, false), "");
+      Memory memory;
+      memory.of(Space::slot).resize(128 * 8);
+      RunOptions options;
+      const std::uint32_t one_row[3] = {whole, 1, 1};
+      std::ranges::copy(row ? one_row : block, options.threads);
+      EXPECT_EQ(interpret(p.f, p.m, memory, options).error, "");
+      bytes[row] = memory.of(Space::slot);
+    }
+    EXPECT_EQ(bytes[0], bytes[1]);
   }
-  EXPECT_EQ(bytes[0], bytes[1]);
+}
+
+// The operations of a warp that others fill, who end at once.
+TEST(NativeWarps, OfPartOfAWarpGiveWhatTheyGiveThere) {
+  for (const char* operation :
+       {"  %40 = warp_shfl v2 imm=0 %10 %19 %18 %31\n  %20 = extract i32 %40\n  %21 = extract i32 "
+        "imm=1 %40\n",
+        "  %40 = warp_shfl v2 imm=2 %10 %11 %12 %31\n  %20 = extract i32 %40\n  %21 = extract i32 "
+        "imm=1 %40\n",
+        "  %20 = warp_vote i32 imm=0 %15 %31\n  %21 = warp_active i32\n"}) {
+    test::Parsed p(kernel(operation), test::Form::variables);
+    const auto want = results(p.f, p.m, 45);
+    EXPECT_TRUE(passes::native_warps(p.f, true, false));
+    passes::number_in_one_row(p.f, {45, 1, 1});
+    EXPECT_EQ(results(p.f, p.m), want) << operation;
+  }
 }
 
 /// The translation of a kernel of one word a thread, whose code ends in `operations`.
@@ -352,6 +380,21 @@ out:
   EXPECT_EQ(info.threads, ThreadModel::direct);
   EXPECT_TRUE(info.sync.warp_subgroups);
   EXPECT_NE(text.find("OpGroupNonUniformShuffle"), std::string::npos);
+}
+
+TEST(NativeWarps, OfBlocksWithPartOfAWarpAreFilled) {
+  TranslateOptions options;
+  options.profile = *find_profile("nvidia");
+  options.block[0] = 100, options.block[1] = options.block[2] = 1;
+  const char* const sum =
+      "  shfl.sync.up.b32 %r2, %r1, 1, 0, 0xffffffff;\n"
+      "  add.u32 %r1, %r1, %r2;\n";
+  const auto [info, text] = got(translate(sum, options));
+  EXPECT_EQ(info.threads, ThreadModel::direct);
+  EXPECT_TRUE(info.sync.warp_subgroups);
+  EXPECT_NE(text.find(" %uint_100\n"), std::string::npos) << "the others end";
+  const Got waits = got(translate(std::string("  bar.sync 0;\n") + sum, options));
+  EXPECT_EQ(waits.info.threads, ThreadModel::regions);
 }
 
 TEST(NativeWarps, OfBlocksOfSeveralRowsAreInOneRow) {

@@ -75,7 +75,7 @@ TEST(OrderWarpAccesses, LanesMeetBetweenAccessesOfWhichOneStores) {
     EXPECT_EQ(count(p.f, Op::warp_active), each.some);
     // Lanes may miss those, so that the device's warps can be used all the same.
     EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty());
-    passes::native_warps(p.f, true);
+    passes::native_warps(p.f, true, false);
     p.expect_valid();
     EXPECT_EQ(count(p.f, Op::subgroup_barrier), each.all);
     EXPECT_EQ(count(p.f, Op::memory_barrier), each.some);

@@ -132,7 +132,7 @@ TEST(WaitInRounds, OperationsOfABlockBehindAWaitMeetOnce) {
   test::Parsed p(text, test::Form::variables);
   const auto want = results(p.f, p.m);
   passes::wait_in_rounds(p.f);
-  EXPECT_TRUE(passes::native_warps(p.f, true));
+  EXPECT_TRUE(passes::native_warps(p.f, true, false));
   p.expect_valid();
   EXPECT_EQ(p.count(Op::subgroup_barrier), 1u) << print(p.f, p.m);
   EXPECT_EQ(results(p.f, p.m), want);

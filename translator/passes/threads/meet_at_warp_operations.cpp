@@ -171,6 +171,24 @@ void meet_at_warp_operations(Function& function, Module& module, bool rows) {
   if (!missed.empty()) Meetings(function).cut(missed);
 }
 
+namespace {
+
+/// Invocations from number `threads` on end at once.
+void end_from(Function& function, std::uint32_t threads) {
+  Builder b(function);
+  const BlockId body = b.new_block();
+  // Edges never lead to the entry, so only the two blocks' places change.
+  std::swap(function.blocks[body], function.blocks[0]);
+  b.at(0);
+  const Value inside = b.cmp(Op::ult, b.builtin(Builtin::local_index), b.i32(threads));
+  const BlockId outside = b.new_block();
+  b.cond_br(inside, body, outside);
+  b.at(outside);
+  b.exit();
+}
+
+}  // namespace
+
 void number_in_one_row(Function& function, const std::uint32_t (&block)[3]) {
   CfgRewriter rewriter(function);
   Builder& b = rewriter.builder();
@@ -186,9 +204,14 @@ void number_in_one_row(Function& function, const std::uint32_t (&block)[3]) {
     if (id > 2) return rewriter.keep(v);
     const std::uint32_t each = id == 0 ? 1 : id == 1 ? block[0] : block[0] * block[1];
     Value number = b.op2(Op::udiv, b.builtin(Builtin::local_index), b.i32(each));
-    if (id != 2) number = b.op2(Op::urem, number, b.i32(block[id]));
+    const std::uint32_t others = id == 0 ? block[1] * block[2] : id == 1 ? block[2] : 1;
+    if (others != 1) number = b.op2(Op::urem, number, b.i32(block[id]));
     rewriter.replace_by(v, number);
   });
+  const std::uint32_t threads = block[0] * block[1] * block[2];
+  if (threads % 32 != 0) end_from(function, threads);
+  function.block_size[0] = (threads + 31) / 32 * 32;
+  function.block_size[1] = function.block_size[2] = 1;
 }
 
 }  // namespace ptx2spv::passes

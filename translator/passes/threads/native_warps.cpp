@@ -4,6 +4,8 @@
 // the lanes give. A barrier of the subgroup brings lanes back together that a device lets run apart
 // after a branch; no branch can come to stand between operations that have only simple ones between
 // them.
+#include <optional>
+
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
@@ -14,9 +16,10 @@ namespace {
 
 class NativeWarps {
  public:
-  NativeWarps(Function& function, bool arithmetic)
+  NativeWarps(Function& function, bool arithmetic, bool all_come)
       : f_(function),
         arithmetic_(arithmetic),
+        all_come_(all_come),
         rewriter_(function),
         b_(rewriter_.builder()),
         lanes_(b_) {}
@@ -45,17 +48,24 @@ class NativeWarps {
   /// Registers that are set once, to a constant.
   void find_constants() {
     std::vector<unsigned> sets(f_.vars.size());
-    constant_.assign(f_.vars.size(), false);
+    constant_.assign(f_.vars.size(), std::nullopt);
     for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
         const Inst& inst = f_.insts[v];
-        if (inst.op == Op::set_var)
-          constant_[inst.imm] = ++sets[inst.imm] == 1 && f_.insts[f_.arg(v, 0)].op == Op::constant;
+        if (inst.op != Op::set_var) continue;
+        const Inst& set = f_.insts[f_.arg(v, 0)];
+        constant_[inst.imm].reset();
+        if (++sets[inst.imm] == 1 && set.op == Op::constant) constant_[inst.imm] = set.imm;
       }
   }
-  bool is_constant(Value v) const {
+  std::optional<std::uint64_t> constant(Value v) const {
     const Inst& inst = f_.insts[v];
-    return inst.op == Op::constant || (inst.op == Op::get_var && constant_[inst.imm]);
+    if (inst.op == Op::constant) return inst.imm;
+    return inst.op == Op::get_var ? constant_[inst.imm] : std::nullopt;
+  }
+  static constexpr std::uint32_t kAll = 0xffffffff;
+  bool is_all(Value lanes) const {
+    return f_.insts[lanes].op == Op::constant && f_.insts[lanes].imm == kAll;
   }
   Value word(std::uint32_t value) { return b_.i32(value); }
   Value lane() { return b_.builtin(Builtin::subgroup_lane); }
@@ -72,6 +82,7 @@ class NativeWarps {
   }
   /// The lanes that have not ended.
   Value active() {
+    if (all_come_) return word(kAll);
     if (active_in_ != b_.block()) active_ = ballot(b_.i1(true));
     active_in_ = b_.block();
     return active_;
@@ -83,19 +94,20 @@ class NativeWarps {
   Value reduce(const Inst& inst, Value value, Value mask, Value present);
 
   Function& f_;
-  const bool arithmetic_;
+  const bool arithmetic_, all_come_;
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
-  std::vector<bool> constant_;                     ///< by variable
-  BlockId met_ = kNoBlock, active_in_ = kNoBlock;  ///< of what block that holds
+  std::vector<std::optional<std::uint64_t>> constant_;  ///< by variable
+  BlockId met_ = kNoBlock, active_in_ = kNoBlock;       ///< of what block that holds
   Value active_ = 0;
 };
 
 Value NativeWarps::shuffle(const Inst& inst, const std::vector<Value>& args, Value present) {
   const auto source = lanes_.source(static_cast<ShflMode>(inst.imm), lane(), args[1], args[2]);
   const Value theirs = from_lane(args[0], source.lane);
-  return lanes_.pair(lanes_.shuffled(present, source.lane, theirs), lanes_.flag(source.inside));
+  const Value got = is_all(present) ? theirs : lanes_.shuffled(present, source.lane, theirs);
+  return lanes_.pair(got, lanes_.flag(source.inside));
 }
 
 // Members one after the other: each lane's value is compared by all at once.
@@ -115,7 +127,7 @@ Value NativeWarps::match(const Inst& inst, Value value, Value present) {
 
 Value NativeWarps::reduce(const Inst& inst, Value value, Value mask, Value present) {
   const warp::Reduction each = warp::reduction(static_cast<AtomicOp>(inst.imm));
-  if (arithmetic_ && is_constant(mask)) {
+  if (arithmetic_ && constant(mask)) {
     // Every lane has the same members.
     const Value own = b_.select(lanes_.has(mask, lane()), value, word(each.identity));
     return b_.inst(Op::subgroup_reduce, Type::i32, {own}, inst.imm);
@@ -143,7 +155,10 @@ void NativeWarps::lower(Value v) {
   meet();
   if (inst.op == Op::warp_product) return rewriter_.keep(v);
   if (inst.op == Op::warp_active) return rewriter_.replace_by(v, active());
-  const Value present = b_.op2(Op::and_, active(), args.back());
+  const Value here = active();
+  const Value present = constant(args.back()) == kAll ? here
+                        : is_all(here)                ? args.back()
+                                                      : b_.op2(Op::and_, here, args.back());
   switch (inst.op) {
     case Op::warp_shfl: return rewriter_.replace_by(v, shuffle(inst, args, present));
     case Op::warp_vote: {
@@ -160,8 +175,8 @@ void NativeWarps::lower(Value v) {
 
 }  // namespace
 
-bool native_warps(Function& function, bool arithmetic) {
-  return NativeWarps(function, arithmetic).run();
+bool native_warps(Function& function, bool arithmetic, bool all_come) {
+  return NativeWarps(function, arithmetic, all_come).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -35,7 +35,9 @@ bool names_all_lanes(const Function& function) {
 }
 
 Value Lanes::has(Value mask, Value lane) {
-  return b_.cmp(Op::ne, b_.op2(Op::and_, b_.op2(Op::lshr, mask, lane), b_.i32(1)), b_.i32(0));
+  // Masked, so that the shift needs no comparison.
+  const Value bit = b_.op2(Op::lshr, mask, b_.op2(Op::and_, lane, b_.i32(31)));
+  return b_.cmp(Op::ne, b_.op2(Op::and_, bit, b_.i32(1)), b_.i32(0));
 }
 
 Lanes::Source Lanes::source(ShflMode mode, Value self, Value b, Value c) {
