@@ -280,7 +280,7 @@ constexpr Pass kPasses[] = {
      "one fails"},
     {Phase::legalise, "checked-fma", Form::ssa, kOptional, optimizes,
      [](PassContext& c) {
-       passes::checked_fma(c.function, {.profile = c.profile, .fp = c.options.fp});
+       passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
      },
      "where the device's fma lose denormals, they are its own with one check for all of a line"},
     {Phase::legalise, "legalise-float", Form::ssa, kRequired, always,

@@ -1,5 +1,7 @@
 // Fused multiply-adds that are the device's own where a check says that they may be: results are
 // exact whatever the operands are, on a device whose fma takes denormals for zeros.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -55,7 +57,7 @@ const char* const kDot = R"(  %40 = fmul i32 fp=f32,rn %10 %11
 
 bool transform(Parsed& p) {
   const Profile profile = losing();
-  const bool any = passes::checked_fma(p.f, {.profile = profile});
+  const bool any = passes::checked_fma(p.f, p.m, {.profile = profile});
   p.expect_valid();
   return any;
 }
@@ -519,6 +521,92 @@ b3:
   expect_same<2>(before, after);
 }
 
+/// Sums of products around a loop, from eight words of memory; what a sum starts as, and its
+/// factor.
+std::string sums(const std::string& start, const std::string& factor) {
+  return R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i64 0x100000000
+  %4 = constant i32 0x1
+  %5 = constant i32 0x2
+  %6 = constant i64 0x100000004
+  %7 = load i32 mem=param,4,readonly %1
+  br b1
+b1:
+  %10 = phi i32 )" +
+         start + R"( %22
+  %11 = phi i32 %1 %16
+  %30 = phi i32 %1 %32
+  %31 = phi i32 %1 %33
+  %12 = shl i32 %11 %5
+  %13 = load i32 mem=param,4,readonly %12
+  %14 = add i32 %12 %2
+  %15 = load i32 mem=param,4,readonly %14
+  %20 = ffma i32 fp=f32,rn %13 %15 %10
+  store mem=global,4 %6 %20
+  %21 = fadd i32 fp=f32,rn %20 %20
+  %22 = ffma i32 fp=f32,rn %15 )" +
+         factor + R"( %21
+  %32 = ffma i32 fp=f32,rn %13 %15 %30
+  %33 = ffma i32 fp=f32,rn %13 %13 %31
+  %16 = add i32 %11 %4
+  %17 = ult i1 %16 %2
+  loop b3 b2
+  cond_br %17 b2 b3
+b2:
+  br b1
+b3:
+  store mem=global,4 %3 %22
+  %34 = xor_ i32 %32 %33
+  %35 = constant i64 0x100000008
+  store mem=global,4 %35 %34
+  exit
+)";
+}
+
+TEST(CheckedFma, sums_around_a_loop_are_checked_where_they_were_repeated) {
+  const auto checks = [](const std::string& text) {
+    const Structured before(text);
+    Structured after(text);
+    EXPECT_TRUE(transform(after)) << print(after.f, after.m);
+    expect_same<8>(before, after);
+    return after.count(Op::flt);
+  };
+  // The factors alone, a sum that is one too; all where that would not save half of the checks.
+  EXPECT_EQ(checks(sums("%1", "%13")), 2u);
+  EXPECT_EQ(checks(sums("%1", "%20")), 3u);
+  EXPECT_EQ(checks(sums("%7", "%13")), 5u);
+}
+
+TEST(CheckedFma, many_results_are_chosen_behind_their_checks) {
+  std::string text, last = "%10";
+  for (unsigned i = 0; i < 14; ++i)
+    text += fmt::format("  %{} = ffma i32 fp=f32,rn %{} %{} %{}\n", 60 + i, 10 + i % 4, 14 + i % 3,
+                        10 + i / 4);
+  for (unsigned i = 0; i < 14; ++i, last = fmt::format("%{}", 79 + i))
+    text += fmt::format("  %{} = xor_ i32 {} %{}\n", 80 + i, last, 60 + i);
+  text = line(text + "  %50 = add i32 %93 %2\n  %51 = sub i32 %93 %60\n");
+  const Structured before(text);
+  Structured after(text);
+  ASSERT_TRUE(transform(after));
+  for (const Block& block : after.f.blocks)
+    for (const Value v : block.insts)
+      EXPECT_FALSE(block.merge == Merge::selection && after.f.insts[v].op == Op::ffma)
+          << print(after.f, after.m);
+  Ways ways;
+  Operands operands;
+  for (unsigned round = 0; round < 2000; ++round) {
+    std::uint32_t words[8];
+    operands.draw(round, words);
+    ASSERT_EQ(results(before, words), results(after, words, &ways)) << round;
+  }
+  EXPECT_GT(ways.native, 100u);
+  EXPECT_GT(ways.looked_at, 10u);
+  EXPECT_GT(ways.repeated, 100u);
+}
+
 /// z = z^2 + c with two exits, and a sum of products beside it, from eight words of memory.
 const char* const kLoop = R"(
 b0:
@@ -696,13 +784,13 @@ TEST(CheckedFma, devices_that_have_no_need_or_no_fma_keep_what_they_have) {
   for (const char* name : {"lavapipe", "swiftshader", "portable"}) {
     Structured p(line(kDot));
     const Profile profile = *find_profile(name);
-    EXPECT_FALSE(passes::checked_fma(p.f, {.profile = profile})) << name;
+    EXPECT_FALSE(passes::checked_fma(p.f, p.m, {.profile = profile})) << name;
   }
   Profile profile = losing();
   Structured fast(line(kDot));
-  EXPECT_FALSE(passes::checked_fma(fast.f, {.profile = profile, .fp = FpPolicy::fast}));
+  EXPECT_FALSE(passes::checked_fma(fast.f, fast.m, {.profile = profile, .fp = FpPolicy::fast}));
   profile.exactness.fma_denormals32 = true;
-  EXPECT_FALSE(passes::checked_fma(fast.f, {.profile = profile}));
+  EXPECT_FALSE(passes::checked_fma(fast.f, fast.m, {.profile = profile}));
 }
 
 }  // namespace

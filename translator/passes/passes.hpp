@@ -175,7 +175,7 @@ struct FloatOptions {
 bool checked_loops(Function& function, Module& module, const FloatOptions& options);
 /// Fused multiply-adds are the device's own where its own lose nothing but denormals, checked for
 /// all of a block together. Needs structured SSA form, before legalise_float.
-bool checked_fma(Function& function, const FloatOptions& options);
+bool checked_fma(Function& function, Module& module, const FloatOptions& options);
 /// PTX's floating point becomes native operations and library calls. Needs SSA form.
 bool legalise_float(Function& function, Module& module, const FloatOptions& options);
 

@@ -48,6 +48,8 @@ class FloatRanges {
   }
   FloatRange of(Value v) const;
   void set(Value v, const FloatRange& bounds);
+  /// Those of the same function.
+  void assign(const FloatRanges& other) { bounds_ = other.bounds_; }
   /// Bounds that follow from the operands': of sums, products, conversions, signs changed as bits,
   /// selections; and of words that come from shared memory.
   void follow(Value v);

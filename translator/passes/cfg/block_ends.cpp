@@ -1,5 +1,6 @@
 #include "translator/passes/cfg/block_ends.hpp"
 
+#include <map>
 #include <utility>
 
 namespace ptx2spv::passes {
@@ -65,6 +66,24 @@ BlockId cut_line(BlockCutter& cutter, Builder& b, BlockId from, std::uint32_t nu
   f.blocks[latch].preds = {header};
   f.blocks[behind].preds = {header};
   return behind;
+}
+
+void order_preds(Function& f) {
+  std::vector<std::vector<BlockId>> before(f.blocks.size());
+  for (BlockId b = 0; b < f.blocks.size(); ++b) before[b] = f.blocks[b].preds;
+  f.compute_preds();
+  for (BlockId b = 0; b < f.blocks.size(); ++b) {
+    const std::vector<BlockId>& now = f.blocks[b].preds;
+    if (now == before[b]) continue;
+    // Where a predecessor stands twice, its operands are the same.
+    std::map<BlockId, unsigned> place;
+    for (unsigned i = 0; i < before[b].size(); ++i) place[before[b][i]] = i;
+    for (const Value v : f.blocks[b].insts) {
+      if (f.insts[v].op != Op::phi) break;
+      const std::vector<Value> old(f.args(v).begin(), f.args(v).end());
+      for (unsigned i = 0; i < now.size(); ++i) f.args(v)[i] = old[place.at(now[i])];
+    }
+  }
 }
 
 }  // namespace ptx2spv::passes

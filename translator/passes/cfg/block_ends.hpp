@@ -31,4 +31,7 @@ class BlockCutter {
 /// on straight lines see two of them. Result: the block behind it; its end is that of `from`.
 BlockId cut_line(BlockCutter& cutter, Builder& b, BlockId from, std::uint32_t number);
 
+/// Predecessors in the order of Function::compute_preds, and operands of phis with them.
+void order_preds(Function& f);
+
 }  // namespace ptx2spv::passes

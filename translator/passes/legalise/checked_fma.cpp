@@ -11,6 +11,15 @@
 // 2^-103, so that products and sums are multiples of the least normal number: zero or normal. Sums
 // of such sums are as well, so that a chain needs one check of an addend. Zeros fail it, and pass
 // the second one.
+//
+// A result stays what it is: stretches behind it, and around a loop, need no check of it. A thread
+// that makes one exactly notes if it is no such multiple, and what rests on that is exact then.
+// This costs a condition throughout, and is done where it saves half of the checks.
+//
+// A stretch with many results is chosen behind its checks, so that no register holds what it takes
+// and what it makes at once:
+//
+//     check --> check but for zeros --> exact stretch or native stretch --> what needs results
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -21,37 +30,52 @@
 
 namespace ptx2spv::passes {
 
+using checked::FmaChecks;
+
 namespace {
 
 /// The fma of a stretch, at most: what it takes stays in registers until its end.
 constexpr std::size_t kMostFma = 64;
+/// Results of a stretch from which on they would crowd the registers beside what they are made of.
+constexpr std::size_t kManyResults = 12;
 struct Stretch {
   BlockId block = 0;
   std::size_t first = 0, end = 0;  ///< places of its instructions in the block
   std::vector<Value> members;      ///< fma, and what leads from one to another
   std::vector<Value> fma;          ///< those of them that rest on checks
   std::vector<Value> results;      ///< those of them that something else needs
+  std::vector<Value> kept;         ///< those of these that are kept as multiples of 2^-126
   std::vector<Value> behind;       ///< what has to wait for results
   std::vector<checked::FmaChecks::Check> checks;
+  bool relies = false;  ///< on what other stretches kept
 };
 
 enum class Role : std::uint8_t { none, member, behind };
 
 class CheckedFma {
  public:
-  explicit CheckedFma(Function& function)
-      : f_(function), b_(function), cutter_(function, b_), checks_(function) {}
+  CheckedFma(Function& function, Module& module)
+      : f_(function), module_(module), b_(function), cutter_(function, b_), checks_(function) {}
 
   bool run() {
     role_.assign(f_.insts.size(), Role::none);
     leads_.assign(f_.insts.size(), false);
-    count_uses();
-    std::vector<bool> in_continue(f_.blocks.size(), false);
+    in_continue_.assign(f_.blocks.size(), false);
     for (const Block& block : f_.blocks)
-      if (block.merge == Merge::loop) in_continue[block.continue_block] = true;
-    for (const BlockId b : f_.order)
-      if (!in_continue[b]) plan(b);
+      if (block.merge == Merge::loop) in_continue_[block.continue_block] = true;
+    plan();
     if (stretches_.empty()) return false;
+    const std::size_t alone = count_checks();
+    std::vector<Stretch> stretches = std::exchange(stretches_, {});
+    keeps_ = true;
+    plan();
+    if (2 * count_checks() > alone) stretches_ = std::move(stretches);
+    const bool relied_on =
+        std::ranges::any_of(stretches_, [](const Stretch& s) { return s.relies; });
+    if (relied_on) {
+      lost_ = static_cast<std::uint32_t>(f_.vars.size());
+      f_.vars.push_back({Type::i1, "lost", false});
+    }
     copy_of_.assign(f_.insts.size(), 0);
     for (std::size_t at = 0; at < stretches_.size();) {
       std::size_t end = at;
@@ -60,11 +84,59 @@ class CheckedFma {
       at = end;
     }
     cutter_.finish();
+    if (relied_on) {
+      Block& entry = f_.blocks[f_.order[0]];
+      std::vector<Value> insts = std::exchange(entry.insts, {});
+      b_.at(f_.order[0]);
+      b_.set(lost_, b_.i1(false));
+      entry.insts.insert(entry.insts.end(), insts.begin(), insts.end());
+      order_preds(f_);
+      ssa(f_, module_);
+    }
     return true;
   }
 
  private:
   // ---- Which stretches ----
+
+  /// Phis that fma may make, to be multiples of the least normal number unless a check failed.
+  void find_phis() {
+    for (const BlockId b : f_.order)
+      for (const Value v : f_.blocks[b].insts) {
+        if (f_.insts[v].op != Op::phi) break;
+        if (f_.insts[v].type == Type::i32 && !checks_.is_known(v)) phis_.push_back(v);
+      }
+  }
+
+  std::size_t count_checks() const {
+    std::size_t all = 0;
+    for (const Stretch& s : stretches_) all += s.checks.size();
+    return all;
+  }
+
+  /// Of all blocks. What is supposed of phis is so if it is of what comes to them.
+  void plan() {
+    const FmaChecks before = checks_;
+    if (keeps_) find_phis();
+    for (unsigned round = 0;; ++round) {
+      constexpr unsigned kRounds = 8;
+      if (round == kRounds) phis_.clear();
+      checks_.start_anew(before);
+      for (const Value v : phis_) checks_.keep(v);
+      stretches_.clear();
+      count_uses();
+      for (const BlockId b : f_.order)
+        if (!in_continue_[b])
+          plan(b);
+        else
+          for (const Value v : f_.blocks[b].insts) checks_.know(v);
+      const auto comes_otherwise = [&](Value phi) {
+        return !std::ranges::all_of(f_.args(phi), [&](Value a) { return checks_.is_kept(a); });
+      };
+      if (std::erase_if(phis_, comes_otherwise) == 0) break;
+    }
+    checks_.start_anew(before);
+  }
 
   void count_uses() {
     uses_.assign(f_.insts.size(), 0);
@@ -137,13 +209,19 @@ class CheckedFma {
     now_.end = end;
     // What rests on checks holds in the stretch alone.
     now_.checks.assign(checks_.checks().begin(), checks_.checks().end());
-    checks_.forget();
+    now_.relies = checks_.relies();
     keep_what_leads_on();
     for (const Value v : now_.members)
       for (const Value a : f_.args(v))
         if (is_member(a)) --uses_[a];
     for (const Value v : now_.members)
       if (uses_[v] != 0) now_.results.push_back(v);
+    for (const Value v : now_.results)
+      if (keeps_ && f_.insts[v].type == Type::i32 && !checks_.is_known(v) &&
+          checks_.has_grid(v, FmaChecks::kSum))
+        now_.kept.push_back(v);
+    checks_.forget();
+    for (const Value v : now_.kept) checks_.keep(v);
     mark(now_, Role::none, Role::none);
     if (!now_.members.empty()) stretches_.push_back(std::move(now_));
   }
@@ -194,10 +272,29 @@ class CheckedFma {
     }
     leave_header();
     b_.at(end_);
-    for (const Value v : insts) {
+    for (const Value v : insts)
       if (role_[v] == Role::none) f_.blocks[end_].insts.push_back(v);
-      if (is_member(v)) copy_of_[v] = copy(v, true);
-    }
+    const BlockId behind = can_choose(s) ? choose(s) : repeat(s);
+    for (const Value v : insts)
+      if (role_[v] == Role::behind) f_.blocks[behind].insts.push_back(v);
+    for (const Value v : s.members) copy_of_[v] = 0;
+    mark(s, Role::none, Role::none);
+    end_ = behind;
+  }
+
+  bool can_choose(const Stretch& s) const {
+    return s.results.size() >= kManyResults &&
+           std::ranges::none_of(s.checks,
+                                [&](const auto& check) { return is_member(check.value); });
+  }
+
+  void copy_members(const Stretch& s, bool native) {
+    for (const Value v : s.members) copy_of_[v] = copy(v, native);
+  }
+
+  /// Natively, and exactly if a check fails. Result: the block behind it.
+  BlockId repeat(const Stretch& s) {
+    copy_members(s, true);
     b_.set_loc(f_.insts[s.members[0]].loc);
     std::vector<Value> native;
     for (const Value v : s.results) native.push_back(copied(v));
@@ -208,7 +305,8 @@ class CheckedFma {
     b_.at(second);
     select(second, check(s, checked::is_tiny), exact, join);
     b_.at(exact);
-    for (const Value v : s.members) copy_of_[v] = copy(v, false);
+    copy_members(s, false);
+    note_lost(s);
     b_.br(join);
     b_.at(join);
     f_.blocks[second].preds = {before};
@@ -221,18 +319,54 @@ class CheckedFma {
       joined.push_back(b_.inst(Op::phi, type, {native[i], copied(s.results[i])}));
     }
     b_.br(behind);
+    end_with_phis(s, behind, native, joined);
+    return behind;
+  }
+
+  /// Either natively or exactly: results do not have to stand beside what they are made of.
+  BlockId choose(const Stretch& s) {
+    const BlockId before = end_, second = b_.new_block(), both = b_.new_block(),
+                  exact = b_.new_block(), own = b_.new_block(), behind = b_.new_block();
+    cutter_.move_end(before, behind, {second, both, exact, own});
+    b_.at(before);
+    const Value no = b_.i1(false);
+    select(before, check(s, checked::is_less), second, both);
+    b_.at(second);
+    const Value fails = check(s, checked::is_tiny);
+    b_.br(both);
+    f_.blocks[second].preds = {before};
+    f_.blocks[both].preds = {before, second};
+    b_.at(both);
+    const Value failed = b_.inst(Op::phi, Type::i1, {no, fails});
+    b_.cond_br(failed, exact, own);
+    f_.blocks[both].merge = Merge::selection;
+    f_.blocks[both].merge_block = behind;
+    f_.blocks[exact].preds = f_.blocks[own].preds = {both};
+    b_.at(exact);
+    copy_members(s, false);
+    note_lost(s);
+    std::vector<Value> repeated, native;
+    for (const Value v : s.results) repeated.push_back(copied(v));
+    b_.br(behind);
+    b_.at(own);
+    for (const Value v : s.members) copy_of_[v] = 0;
+    copy_members(s, true);
+    for (const Value v : s.results) native.push_back(copied(v));
+    b_.br(behind);
+    f_.blocks[behind].preds = {exact, own};
+    end_with_phis(s, behind, repeated, native);
+    return behind;
+  }
+
+  void end_with_phis(const Stretch& s, BlockId behind, const std::vector<Value>& first,
+                     const std::vector<Value>& second) {
     b_.at(behind);
     for (std::size_t i = 0; i < s.results.size(); ++i) {
       const Value v = s.results[i];
-      const Value made = b_.inst(Op::phi, f_.insts[v].type, {native[i], joined[i]});
+      const Value made = b_.inst(Op::phi, f_.insts[v].type, {first[i], second[i]});
       f_.insts[v] = f_.insts[made];
       f_.blocks[behind].insts.back() = v;
     }
-    for (const Value v : insts)
-      if (role_[v] == Role::behind) f_.blocks[behind].insts.push_back(v);
-    for (const Value v : s.members) copy_of_[v] = 0;
-    mark(s, Role::none, Role::none);
-    end_ = behind;
   }
 
   /// A loop's header branches for the loop alone.
@@ -244,6 +378,15 @@ class CheckedFma {
     b_.br(behind);
     f_.blocks[behind].preds = {end_};
     end_ = behind;
+  }
+
+  /// Of what was made exactly, whether it still is what was kept.
+  void note_lost(const Stretch& s) {
+    if (lost_ == kNoVariable || s.kept.empty()) return;
+    Value any = b_.get(lost_);
+    for (const Value v : s.kept)
+      any = b_.op2(Op::or_, any, checked::is_tiny(b_, copied(v), FmaChecks::kSum));
+    b_.set(lost_, any);
   }
 
   void select(BlockId from, Value condition, BlockId then, BlockId join) {
@@ -258,6 +401,7 @@ class CheckedFma {
       const Value one = fails(b_, copied(each.value), each.grid);
       any = any ? b_.op2(Op::or_, any, one) : one;
     }
+    if (s.relies) any = any ? b_.op2(Op::or_, any, b_.get(lost_)) : b_.get(lost_);
     return any ? any : b_.i1(false);
   }
 
@@ -275,14 +419,21 @@ class CheckedFma {
     return made;
   }
 
+  static constexpr std::uint32_t kNoVariable = ~0u;
+
   Function& f_;
+  Module& module_;
   Builder b_;
   BlockCutter cutter_;
-  checked::FmaChecks checks_;  ///< of the stretch in work
+  checked::FmaChecks checks_;      ///< of the stretch in work
+  std::vector<bool> in_continue_;  ///< by block
+  bool keeps_ = false;             ///< what a stretch made, for others
+  std::vector<Value> phis_;        ///< supposed to be kept, as what comes to them is
   std::vector<Stretch> stretches_;
-  std::vector<std::uint32_t> uses_;  ///< by value; once its stretch is made, by others
-  std::vector<Role> role_;           ///< by value, in the stretch in work
-  std::vector<bool> leads_;          ///< by value: to an fma of the stretch in work
+  std::uint32_t lost_ = kNoVariable;  ///< variable: what was kept is not so; if any relies on it
+  std::vector<std::uint32_t> uses_;   ///< by value; once its stretch is made, by others
+  std::vector<Role> role_;            ///< by value, in the stretch in work
+  std::vector<bool> leads_;           ///< by value: to an fma of the stretch in work
   Stretch now_;
   bool ordered_waits_ = false;  ///< something with an order of its own waits for results
   std::vector<Value> copy_of_;  ///< by value: a member's native operation, then its exact one
@@ -291,12 +442,12 @@ class CheckedFma {
 
 }  // namespace
 
-bool checked_fma(Function& function, const FloatOptions& options) {
+bool checked_fma(Function& function, Module& module, const FloatOptions& options) {
   const Exactness& device = options.profile.exactness;
   if (options.fp != FpPolicy::exact || !device.denormals32 || !device.fused_fma32 ||
       device.fma_denormals32)
     return false;
-  return CheckedFma(function).run();
+  return CheckedFma(function, module).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -26,6 +26,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "translator/passes/cfg/block_ends.hpp"
+
 namespace ptx2spv::passes {
 
 namespace checked {
@@ -386,7 +388,7 @@ bool CheckedLoops::run() {
       order.insert(order.end(), twins_[ends[b]].behind.begin(), twins_[ends[b]].behind.end());
   }
   f_.order = std::move(order);
-  order_preds();
+  order_preds(f_);
   ssa(f_, module_);
   return true;
 }

@@ -80,7 +80,6 @@ class CheckedLoops {
   void choose(Twin& twin, BlockId done, BlockId again, BlockId after);
   void repeat(Twin& twin, BlockId done, BlockId again, BlockId next, BlockId after);
   void rename_behind();
-  void order_preds();
 
   Value mapped(Value v) const { return v < copy_of_.size() && copy_of_[v] ? copy_of_[v] : v; }
   /// A phi at the head of the block, whose predecessors are set.

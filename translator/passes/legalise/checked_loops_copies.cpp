@@ -2,7 +2,6 @@
 #include "translator/passes/legalise/checked_loops.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace ptx2spv::passes::checked {
@@ -317,25 +316,6 @@ void CheckedLoops::rename_behind() {
     if (entry_of[block.merge_block] != kNoBlock) block.merge_block = entry_of[block.merge_block];
     if (block.continue_block != kNoBlock && after_of[block.continue_block] != kNoBlock)
       block.continue_block = after_of[block.continue_block];
-  }
-}
-
-/// Predecessors in the order of Function::compute_preds, and operands of phis with them.
-void CheckedLoops::order_preds() {
-  std::vector<std::vector<BlockId>> before(f_.blocks.size());
-  for (BlockId b = 0; b < f_.blocks.size(); ++b) before[b] = f_.blocks[b].preds;
-  f_.compute_preds();
-  for (BlockId b = 0; b < f_.blocks.size(); ++b) {
-    const std::vector<BlockId>& now = f_.blocks[b].preds;
-    if (now == before[b]) continue;
-    // Where a predecessor stands twice, its operands are the same.
-    std::map<BlockId, unsigned> place;
-    for (unsigned i = 0; i < before[b].size(); ++i) place[before[b][i]] = i;
-    for (const Value v : f_.blocks[b].insts) {
-      if (f_.insts[v].op != Op::phi) break;
-      const std::vector<Value> old(f_.args(v).begin(), f_.args(v).end());
-      for (unsigned i = 0; i < now.size(); ++i) f_.args(v)[i] = old[place.at(now[i])];
-    }
   }
 }
 

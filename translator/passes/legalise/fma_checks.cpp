@@ -21,6 +21,7 @@ bool FmaChecks::is_fma(Value v) const {
 }
 
 bool FmaChecks::check_operands(Value v) {
+  note_operands(v);
   const Value a = f_.arg(v, 0), b = f_.arg(v, 1), c = f_.arg(v, 2);
   const auto constant = [&](Value x) { return f_.insts[x].op == Op::constant; };
   const auto normal = [&](Value x) { return assumed_.of(x).normal(); };
@@ -161,7 +162,15 @@ void FmaChecks::assume(Value v, int grid) {
   assumed_.set(v, {.grid = grid, .top = assumed_.of(v).top});
 }
 
+void FmaChecks::note_operands(Value v) {
+  if (f_.insts[v].op == Op::phi) return;
+  for (const Value a : f_.args(v))
+    relies_ = relies_ || (f_.insts[a].type == Type::i32 && is_kept(a) &&
+                          (!is_known(a) || *kept_.of(a).grid < *known_.of(a).grid));
+}
+
 void FmaChecks::follow(Value v) {
+  if (f_.insts[v].type == Type::i32) note_operands(v);
   touched_.push_back(v);
   assumed_.follow(v);
 }
@@ -178,7 +187,8 @@ void FmaChecks::drop_implied(Value v) {
 }
 
 void FmaChecks::forget() {
-  for (const Value v : touched_) assumed_.set(v, known_.of(v));
+  for (const Value v : touched_) assumed_.set(v, kept_.of(v));
+  relies_ = false;
   touched_.clear();
   bounded_.clear();
   checks_.clear();

@@ -21,7 +21,8 @@ class FmaChecks {
   /// So many operations are followed back.
   static constexpr unsigned kSteps = 4;
 
-  explicit FmaChecks(const Function& function) : f_(function), known_(function), assumed_(known_) {}
+  explicit FmaChecks(const Function& function)
+      : f_(function), known_(function), kept_(known_), assumed_(known_) {}
 
   /// An fma to nearest of single precision that keeps denormals.
   bool is_fma(Value v) const;
@@ -43,12 +44,29 @@ class FmaChecks {
   void assume(Value v, int grid);
 
   /// What follows from the operands whatever happens.
-  void know(Value v) { known_.follow(v); }
+  void know(Value v) {
+    known_.follow(v);
+    kept_.follow(v);
+  }
+  /// What holds for good unless a check failed and says otherwise: the value is a multiple of the
+  /// least normal number.
+  void keep(Value v) {
+    kept_.set(v, {.grid = kSum, .top = kept_.of(v).top});
+    assumed_.set(v, kept_.of(v));
+  }
+  bool is_kept(Value v) const { return kept_.of(v).normal(); }
+  bool is_known(Value v) const { return known_.of(v).normal(); }
+  /// Whether what was followed since the last forget() rests on what was kept.
+  bool relies() const { return relies_; }
   /// And if no check fails, until forget().
   void follow(Value v);
   /// The same once all checks are there: one that follows from the others goes.
   void drop_implied(Value v);
   void forget();
+  /// As that one is, of the same function.
+  void start_anew(const FmaChecks& other) {
+    known_.assign(other.known_), kept_.assign(other.kept_), assumed_.assign(other.assumed_);
+  }
   std::span<const Check> checks() const { return checks_; }
 
  private:
@@ -65,8 +83,11 @@ class FmaChecks {
   void bound(Value v, int top, unsigned steps = kSteps);
   bool spreads(Value v, Value nan, unsigned steps = kSteps) const;
 
+  void note_operands(Value v);
+
   const Function& f_;
-  FloatRanges known_, assumed_;
+  FloatRanges known_, kept_, assumed_;
+  bool relies_ = false;
   std::vector<Value> bounded_;  ///< what may be a NaN instead of within a supposed bound
   std::vector<Check> checks_;
   std::vector<Value> touched_;  ///< of assumed_
