@@ -135,6 +135,7 @@ Status GraphState::record() {
 }
 
 Result<bool> GraphState::add(const Facts& facts, std::vector<std::size_t> before) {
+  if (facts->checks != no_checks) return false;
   auto plan = choose_plan(facts);
   if (!plan) return plan.error();
   const EntryInfo& info = *plan->kernel().info;
