@@ -29,6 +29,8 @@ void write_info(const DeviceInfo& from, ptx2spv_device_info& to) {
   to.driver_version = from.driver_version;
   to.memory_bytes = from.memory_bytes;
   to.usable = from.usable;
+  to.multiprocessors = from.multiprocessors;
+  to.multiprocessor_threads = from.multiprocessor_threads;
 }
 
 Status read_region(const ptx2spv_region* struct_, Region& region) {

@@ -280,6 +280,8 @@ struct PropertyChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
   VkPhysicalDeviceShaderIntegerDotProductProperties dots{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+  VkPhysicalDeviceShaderSMBuiltinsPropertiesNV processors{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
 
   void query(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t version,
              const std::vector<VkExtensionProperties>& extensions) {
@@ -297,6 +299,7 @@ struct PropertyChain {
     add(floats, VK_API_VERSION_1_2, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME);
     add(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     add(dots, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+    add(processors, UINT32_MAX, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME);
     vk.GetPhysicalDeviceProperties2(physical, &all);
   }
 };
@@ -351,6 +354,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   traits.max_allocation = has.allocations.maxMemoryAllocationSize;
   info.driver = has.driver.driverName;
   if (*has.driver.driverInfo) info.driver += fmt::format(" {}", has.driver.driverInfo);
+  info.multiprocessors = has.processors.shaderSMCount;
+  info.multiprocessor_threads = has.processors.shaderWarpsPerSM * 32;
   std::memcpy(info.uuid.data(), has.id.deviceUUID, info.uuid.size());
 
   VkPhysicalDeviceMemoryProperties memory{};

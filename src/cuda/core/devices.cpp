@@ -422,10 +422,15 @@ bool has_bus_id(const DeviceObject& device, const std::string& text) {
 
 namespace {
 
-/// What no Vulkan device tells: a program that asks wants a number that grids may be made of.
+/// Where the driver does not tell, a number that grids may be made of.
 int own_multiprocessors(const DeviceObject& device) {
+  if (device.info.multiprocessors) return static_cast<int>(device.info.multiprocessors);
   if (device.info.kind != DeviceKind::cpu) return 32;
   return static_cast<int>(runtime::host_processors());
+}
+int own_threads(const DeviceObject& device) {
+  const std::uint32_t told = device.info.multiprocessor_threads;
+  return told ? static_cast<int>(told) : 1024;
 }
 
 int multiprocessors(const DeviceObject& device) {

@@ -339,6 +339,17 @@ int occupancy(FunctionObject& function, int threads, std::size_t dynamic_shared)
   int blocks =
       std::min(of_processor(A::MAX_BLOCKS_PER_MULTIPROCESSOR),
                of_processor(A::MAX_THREADS_PER_MULTIPROCESSOR) / ((threads + 31) / 32 * 32));
+  // A thread has 255 registers at most, a block of any size all that it needs: so many are there at
+  // once whatever the driver gives them.
+  const DeviceObject& device = *function.module->context->device;
+  const EntryInfo& info = function.kernel.info();
+  if ((info.waits.spins || info.sync.uses_grid_workspace) && device.info.multiprocessors) {
+    constexpr int kSure = 65536 / 256;
+    blocks = std::min(blocks, std::max(kSure / ((threads + 31) / 32 * 32), 1));
+    if (shared)
+      blocks = std::min(
+          blocks, std::max(static_cast<int>(device.info.profile.max_shared_bytes / shared), 1));
+  }
   if (shared)
     blocks = std::min(blocks, of_processor(A::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
                                   static_cast<int>(std::min<std::size_t>(

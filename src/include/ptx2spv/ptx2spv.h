@@ -223,6 +223,8 @@ typedef struct ptx2spv_device_info {
   uint32_t vendor, device, api_version, driver_version;
   uint64_t memory_bytes;
   int32_t usable;
+  /* And the threads that each holds, where a GPU's driver tells; 0: unknown. */
+  uint32_t multiprocessors, multiprocessor_threads;
 } ptx2spv_device_info;
 
 /* Fills up to *count infos (none where infos is null) and sets *count to the number of devices. */

@@ -51,6 +51,8 @@ struct DeviceInfo {
   std::array<std::uint8_t, 16> uuid{};
   std::uint32_t vendor = 0, device = 0, api_version = 0, driver_version = 0;
   std::uint64_t memory_bytes = 0;
+  /// And the threads that each holds, where a GPU's driver tells; 0: unknown.
+  std::uint32_t multiprocessors = 0, multiprocessor_threads = 0;
   bool usable = false;
   std::string rejection;  ///< why it is not usable, or why the selection passed it over
   Profile profile;        ///< before DeviceOptions::disable
