@@ -193,7 +193,7 @@ int f32_integer(const in uint a, const in uint mode)
     uint negative = a >> 31;
     int step = PICK(mode == ROUND_RP, int(inexact & ~negative), 0);
     step = PICK(mode == ROUND_RM, -int(inexact & negative), step);
-    return int(PICK(mode == ROUND_RN, roundEven(x), t)) + step;
+    return int(PICK(mode == ROUND_RN, roundEven(x), PICK(mode == ROUND_RZ, x, t))) + step;
 }
 
 uint f32_to_s32_mode(const in uint a, const in uint mode)
@@ -203,13 +203,15 @@ uint f32_to_s32_mode(const in uint a, const in uint mode)
     return PICK((a & F32_NAN) > F32_INF, NAN_TO_32_FROM_F32, r);
 }
 
+// Nothing below zero is rounded to more.
 uint f32_to_u32_mode(const in uint a, const in uint mode)
 {
-    uint large = ((a & 0x7fffffu) | 0x800000u) << 8;
-    uint r = PICK(a >= 0x4f000000u, large, uint(max(f32_integer(a, mode), 0)));
-    r = PICK(a >= 0x4f800000u, 0xffffffffu, r);
-    r = PICK(int(a) < 0, uint(max(f32_integer(a, mode), 0)), r);
-    return PICK((a & F32_NAN) > F32_INF, NAN_TO_32_FROM_F32, r);
+    uint positive = uint(max(int(a), 0));
+    float x = uintBitsToFloat(min(positive, 0x4f7fffffu));
+    uint inexact = uint(floatBitsToUint(trunc(x)) != floatBitsToUint(x));
+    uint r = uint(PICK(mode == ROUND_RN, roundEven(x), x)) + PICK(mode == ROUND_RP, inexact, 0u);
+    r = PICK(positive >= 0x4f800000u, 0xffffffffu, r);
+    return PICK(positive > F32_INF, NAN_TO_32_FROM_F32, r);
 }
 
 // Numbers below 2^31 in magnitude, to nearest or toward zero.
