@@ -2,6 +2,9 @@
 // itself.
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "tests/passes/parsed.hpp"
 #include "tests/passes/random_program.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/texture/expand_texture_reads.hpp"
@@ -136,6 +139,32 @@ TEST(TextureReads, GiveTheSameAsCopiesAndShared) {
       }
   }
   EXPECT_GT(shared, 80u);
+}
+
+// What a sampler reads of bytes, in 255ths: no number out of range, and of unsigned bytes none
+// below zero. Of floats nothing is known.
+TEST(TextureReads, samples_of_normalised_texels_become_integers_without_checks) {
+  for (const bool normalised : {true, false}) {
+    TextureSample sample;
+    sample.normalised = normalised;
+    Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i64 0x100000000
+  %3 = constant i32 0x437f0000
+  %4 = texture_sample v4 imm=)" +
+             std::to_string(sample.bits()) + R"( %1 %1 %1
+  %5 = extract i32 imm=0 %4
+  %6 = fmul i32 fp=f32,rn %5 %3
+  %7 = fcvt i32 fp=f32,to:u32,rzi %6
+  store mem=global,4 %2 %7
+  exit
+)");
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("nvidia")}));
+    p.expect_valid();
+    const std::string text = print(p.f, p.m);
+    EXPECT_EQ(text.find("f32_to_u32_bounded") != std::string::npos, normalised) << text;
+  }
 }
 
 }  // namespace

@@ -350,17 +350,24 @@ struct TextureSample {
   std::uint8_t component = 0;                  ///< of a gather
   using Texel = TextureTexel;
   Texel texel = Texel::real;
-  bool indexed = false;  ///< the binding is an array, whose index is the last operand
+  bool indexed = false;       ///< the binding is an array, whose index is the last operand
+  bool normalised = false;    ///< results are from -1 to 1
+  bool not_negative = false;  ///< nor are they below 0
 
   std::uint64_t bits() const {
     return static_cast<std::uint64_t>(view) | static_cast<std::uint64_t>(mode) << 8 |
            std::uint64_t{component} << 16 | static_cast<std::uint64_t>(texel) << 24 |
-           std::uint64_t{indexed} << 32;
+           std::uint64_t{indexed} << 32 | std::uint64_t{normalised} << 33 |
+           std::uint64_t{not_negative} << 34;
   }
   static TextureSample of(std::uint64_t bits) {
-    return {static_cast<TextureGeometry>(bits & 255), static_cast<TextureMode>(bits >> 8 & 255),
-            static_cast<std::uint8_t>(bits >> 16 & 255), static_cast<Texel>(bits >> 24 & 255),
-            (bits >> 32 & 1) != 0};
+    return {static_cast<TextureGeometry>(bits & 255),
+            static_cast<TextureMode>(bits >> 8 & 255),
+            static_cast<std::uint8_t>(bits >> 16 & 255),
+            static_cast<Texel>(bits >> 24 & 255),
+            (bits >> 32 & 1) != 0,
+            (bits >> 33 & 1) != 0,
+            (bits >> 34 & 1) != 0};
   }
   /// Numbers that a place in the view has, the layer among them, and that a gradient has.
   unsigned coordinates() const {

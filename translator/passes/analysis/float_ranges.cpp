@@ -201,6 +201,9 @@ void FloatRanges::follow(Value v) {
       if (shared_.grid && load.op == Op::load && load.mem.space == Space::shared &&
           load.mem.bytes >= 4)
         set(v, shared_);
+      if (load.op == Op::texture_sample)
+        if (const auto sample = TextureSample::of(load.imm); sample.normalised)
+          set(v, {.top = 1, .positive = sample.not_negative});
       return;
     }
     case Op::select: set(v, FloatRange::either(of(f_.arg(v, 1)), of(f_.arg(v, 2)))); return;

@@ -4,6 +4,7 @@
 // cut to, and the quotient's rounding does not move them.
 #include "translator/passes/texture/sampled_reads.hpp"
 
+#include "ptx2spv/formats.hpp"
 #include "translator/passes/texture/texture_records.hpp"
 
 namespace ptx2spv::passes {
@@ -22,6 +23,7 @@ class SampledRead {
     sample.component = op_.component;
     sample.texel = texel();
     sample.indexed = at_.indexed;
+    limit(sample);
     std::vector<Value> operands = place(sample);
     sample.mode = mode();
     if (sample.mode == TextureMode::level) operands.push_back(level());
@@ -67,6 +69,16 @@ class SampledRead {
     if (!has(abi::sample_element) || at_.spec.format >= abi::SurfaceFormat::f16) return Texel::real;
     const bool is_signed = at_.spec.format >= abi::SurfaceFormat::s8;
     return is_signed ? Texel::sint : Texel::uint;
+  }
+
+  /// What the texture's format says of the numbers. The samplers' border colours are 0 and 1.
+  void limit(TextureSample& sample) const {
+    using enum abi::SurfaceFormat;
+    const abi::SurfaceFormat format = at_.spec.format;
+    if (at_.indexed || sample.texel != Texel::real || component_bytes(format) > 2 || format == f16)
+      return;
+    sample.normalised = true;
+    sample.not_negative = format == u8 || format == u16 || format == unorm8 || format == unorm16;
   }
 
   /// Gradients choose a level, or samples; where there is one level and one sample they do nothing.
@@ -148,10 +160,10 @@ class SampledRead {
                                        : b_.op2(Op::umax, word(abi::x_width), word(abi::x_height));
     for (unsigned k = 0; k < c.size(); ++k) {
       const Value extent = word(kExtents[k]);
-      const Value over =
-          at_.spec.approximate
-              ? library("tex_over_extent", Type::i32, {c[k], extent})
-              : library("tex_divided", Type::i32, {c[k], extent, k == 2 ? extent : across, linear});
+      const Value over = at_.spec.approximate
+                             ? library("tex_over_extent", Type::i32, {c[k], extent})
+                             : library(at_.fused_fma ? "tex_divided_fused" : "tex_divided",
+                                       Type::i32, {c[k], extent, k == 2 ? extent : across, linear});
       c[k] = at_.indexed ? b_.select(has_at_run_time(abi::sample_normalized), c[k], over) : over;
     }
   }
