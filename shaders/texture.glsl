@@ -672,18 +672,39 @@ uvec4 tex_corner(const in uvec4 weights, const in uint which)
         PICK(which == 3u, 0u, weights.w + PICK(which == 0u, rest, third)));
 }
 
-// For the device's sampler. A coordinate in texels over the extent: cut to 256ths under a linear
-// filter, and to the middle of its texel without one. The sampler cuts the quotient again
-// (tex_precision): half of what that takes off is added.
-uint tex_divided(const in uint x, const in uint extent, const in uint largest, const in bool linear)
+// For the device's sampler. A coordinate in texels: cut to 256ths under a linear filter, and to the
+// middle of its texel without one.
+float tex_cut(const in uint x, const in bool linear)
 {
-    float n = float(int(max(extent, 1u)));
-    float half_step = PICK(largest > 16384u, 5.9604644775390625e-8f,
-        PICK(largest > 8192u, 1.1920928955078125e-7f, 2.384185791015625e-7f));
-    float v = uintBitsToFloat(PICK((x & F32_INF) == 0u, 0u, x));
+    float v = uintBitsToFloat(PICK(!linear && (x & F32_INF) == 0u, 0u, x));
     float parts = v * 256.0f, whole = floor(parts);
     float near = (whole + PICK(parts - whole >= 0.5f, 1.0f, 0.0f)) * 0.00390625f;
-    return floatBitsToUint(PICK(linear, near / n + half_step, (floor(v) + 0.5f) / n));
+    return PICK(linear, near, floor(v) + 0.5f);
+}
+
+// The sampler cuts the quotient again (tex_precision): half of what that takes off is added.
+uint tex_centred(const in float quotient, const in uint largest, const in bool linear)
+{
+    float half_step = PICK(largest > 16384u, 5.9604644775390625e-8f,
+        PICK(largest > 8192u, 1.1920928955078125e-7f, 2.384185791015625e-7f));
+    return floatBitsToUint(PICK(linear, quotient + half_step, quotient));
+}
+
+// The coordinate over the extent.
+uint tex_divided(const in uint x, const in uint extent, const in uint largest, const in bool linear)
+{
+    return tex_centred(tex_cut(x, linear) / float(int(max(extent, 1u))), largest, linear);
+}
+
+// The same where fma is fused. What does not depend on x is made once for many reads; far outside
+// the quotient need not be right.
+uint tex_divided_fused(
+    const in uint x, const in uint extent, const in uint largest, const in bool linear)
+{
+    float n = float(int(max(extent, 1u))), estimate = inversesqrt(n * n), cut = tex_cut(x, linear);
+    float quotient = f32_fused_quotient(cut, n, estimate);
+    return tex_centred(
+        PICK(abs(cut) < 16777216.0f, quotient, cut * estimate), largest, linear);
 }
 
 uint tex_layer(const in uint layer) { return floatBitsToUint(float(int(layer))); }

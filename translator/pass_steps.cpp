@@ -225,6 +225,7 @@ void steps::expand_texture_reads(PassContext& c) {
   const passes::ReadOptions reads{
       .budget = routine_budget(c),
       .few_iterations = c.loops_cut_off,
+      .fused_fma = c.profile.exactness.fused_fma32,
       .count = [&](const ir::Function& f) { return instructions(f, c.module); },
       .measure =
           [&](ir::Function& f) {

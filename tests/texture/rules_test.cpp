@@ -386,6 +386,27 @@ TEST(TextureRules, EqualTheRecord) {
 }
 
 // What the sampler is given as it is needs no replacement.
+// As far as a read is inside, and some way outside.
+TEST(TextureRules, QuotientsByFusedFmaAreTheQuotients) {
+  std::mt19937 random(7);
+  for (uint extent = 1; extent <= 32768; ++extent)
+    for (unsigned i = 0; i < 64; ++i) {
+      const float share = std::uniform_real_distribution<float>(-1, 2)(random);
+      const uint x = glsl::floatBitsToUint(share * static_cast<float>(extent));
+      const uint largest = std::max(extent, i % 2 ? 1u : static_cast<uint>(random() % 32768));
+      for (const bool linear : {false, true})
+        ASSERT_EQ(glsl::tex_divided_fused(x, extent, largest, linear),
+                  glsl::tex_divided(x, extent, largest, linear))
+            << extent << ": " << share;
+    }
+  for (const uint beyond : {0x7f800000u, 0xff800000u, 0x7fffffffu, 0x7149f2cau, 0xf149f2cau})
+    for (const bool linear : {false, true}) {
+      const float a = glsl::uintBitsToFloat(glsl::tex_divided_fused(beyond, 640, 640, linear));
+      const float b = glsl::uintBitsToFloat(glsl::tex_divided(beyond, 640, 640, linear));
+      EXPECT_TRUE(std::isnan(b) ? std::isnan(a) : (a < -2 && b < -2) || (a > 2 && b > 2)) << b;
+    }
+}
+
 TEST(TextureRules, OrdinaryDirectionsOfCubeMapsStay) {
   std::mt19937 rng(17);
   unsigned ordinary = 0;

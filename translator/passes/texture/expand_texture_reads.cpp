@@ -443,6 +443,7 @@ class Expansion {
     texture.spec = specs_[site.slot];
     texture.binding = site.slot;
     texture.record = entry_.textures.records + site.slot * abi::kTextureWords * 4;
+    texture.fused_fma = options_.fused_fma;
     return sampled_read(b_, module_, module_.texture_ops[site.kind.routine], args, texture);
   }
 
@@ -459,6 +460,7 @@ class Expansion {
     texture.spec.divides = site.table->divides;
     texture.spec.biased = site.table->biased;
     texture.spec.approximate = site.table->approximate;
+    texture.fused_fma = options_.fused_fma;
     return sampled_read(b_, module_, op, args, texture);
   }
 

@@ -16,6 +16,7 @@ struct ReadOptions {
   std::uint64_t budget = 0;  ///< instructions of all reads together
   /// The driver limits iterations, and a shared read takes one, so reads in loops get copies.
   bool few_iterations = false;
+  bool fused_fma = false;  ///< the device's fma is fused
   /// Instructions of a function as it stands, library routines copied in.
   std::function<std::uint64_t(const Function&)> count;
   /// The same of one that ends in an exit once it is simplified. The function may be taken apart.

@@ -17,6 +17,7 @@ struct SampledTexture {
   /// `texel`.
   bool indexed = false;
   TextureTexel texel = TextureTexel::real;
+  bool fused_fma = false;  ///< the device's fma is fused
 };
 
 /// Appends the read; `args` are the routine's. Result: v4.
