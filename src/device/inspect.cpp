@@ -125,6 +125,7 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
         core.shaderSampledImageArrayDynamicIndexing &&
             chain.indexing.shaderSampledImageArrayNonUniformIndexing &&
             chain.indexing.runtimeDescriptorArray);
+  allow(profile.features.robust_images, chain.image_robustness.robustImageAccess);
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
   allow(profile.features.device_clock, chain.clock.shaderDeviceClock);
   allow(profile.features.maximal_reconvergence, chain.reconvergence.shaderMaximalReconvergence);
@@ -223,6 +224,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(v13, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) add(subgroup_size);
   if (extension(v13, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) add(dots);
   if (extension(v13, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) add(maintenance4);
+  if (extension(v13, VK_EXT_IMAGE_ROBUSTNESS_EXTENSION_NAME)) add(image_robustness);
   if (extension(0, VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME)) add(image_atomic64);
   if (extension(0, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
   if (extension(0, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) add(cubes_with_seams);

@@ -30,6 +30,7 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(shaderBufferInt64Atomics, "buffer_atomics64", atomic_int64),
     PTX2SPV_ROW(shaderSharedInt64Atomics, "shared_atomics64", atomic_int64),
     PTX2SPV_ROW(shaderImageInt64Atomics, "image_atomics64", image_atomic64),
+    PTX2SPV_ROW(robustImageAccess, "robust_images", image_robustness),
     PTX2SPV_ROW(shaderBufferFloat32AtomicAdd, "buffer_atomic_f32_add", atomic_float),
     PTX2SPV_ROW(shaderBufferFloat64AtomicAdd, "buffer_atomic_f64_add", atomic_float),
     PTX2SPV_ROW(shaderSampledImageArrayDynamicIndexing, "indexed_samplers", features.features),
@@ -131,6 +132,7 @@ void take_gathered(const VkBaseInStructure& from, FeatureChain& to) {
     to.subgroup_size.computeFullSubgroups = v13->computeFullSubgroups;
     to.dots.shaderIntegerDotProduct = v13->shaderIntegerDotProduct;
     to.maintenance4.maintenance4 = v13->maintenance4;
+    to.image_robustness.robustImageAccess = v13->robustImageAccess;
   }
 }
 
@@ -165,6 +167,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.subgroup_size);
     take(*each, chain.dots);
     take(*each, chain.maintenance4);
+    take(*each, chain.image_robustness);
     take(*each, chain.image_atomic64);
     take(*each, chain.atomic_float);
     take(*each, chain.clock);

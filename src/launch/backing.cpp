@@ -40,12 +40,22 @@ bool geometries_fit(const SlotInfo& slot, Geometry array) {
   return (slot.geometries & ~fit) == 0;
 }
 
-/// Planes of 4-byte texels, and of pairs of words that are reduced, do better in images where those
-/// are tiled (docs/reference/performance.md); volumes and wide texels do not.
+/// Whether each access is of a whole texel.
+bool takes_texels(const SlotInfo& slot, unsigned texel) {
+  const auto whole = [&](const auto& sizes) {
+    return std::ranges::all_of(sizes, [&](std::uint8_t bytes) { return bytes == texel; });
+  };
+  return whole(slot.load_bytes) && whole(slot.store_bytes);
+}
+
+/// Planes of texels up to 4 bytes, and of pairs of words that are reduced, do better in images
+/// where those are tiled (docs/reference/performance.md); volumes and wide texels do not. Of small
+/// texels an image takes one at a time.
 bool better_in_image(const DeviceState& device, const SlotInfo& slot, const ArrayDesc& desc) {
   if (!device.profile.costs.tiled_planes || desc.geometry != Geometry::d2) return false;
-  const bool reduced_pairs = desc.texel_bytes() == 8 && !slot.reduce_bytes.empty();
-  return reduced_pairs || desc.texel_bytes() == 4;
+  const unsigned texel = desc.texel_bytes();
+  const bool reduced_pairs = texel == 8 && !slot.reduce_bytes.empty();
+  return reduced_pairs || texel == 4 || (texel < 4 && takes_texels(slot, texel));
 }
 
 class Backings {

@@ -108,6 +108,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
     passes::note_fault(b_, *watched_, in, b_.inst(Op::pack, Type::i64, {x, row}));
   }
 
+  at.unseen = robust() ? 0 : at.ok;
   Value misaligned = 0;
   if (in_bytes && n > 1) {
     misaligned = b_.cmp(Op::ne, b_.op2(Op::and_, x, i32(n - 1)), i32(0));
@@ -122,6 +123,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
     at.kind = at.kind ? b_.select(misaligned, kind_value(abi::TrapKind::misaligned), at.kind)
                       : kind_value(abi::TrapKind::misaligned);
     at.ok = and1(at.ok, not1(misaligned));
+    at.unseen = and1(at.unseen, not1(misaligned));
   }
   // An instruction of another geometry finds nothing, and goes on.
   if (at.fault) at.fault = and1(found(), at.fault);
@@ -130,6 +132,7 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
     at.kind = at.kind ? b_.select(r_.dead(), kind_value(abi::TrapKind::dead_handle), at.kind)
                       : kind_value(abi::TrapKind::dead_handle);
     at.ok = and1(at.ok, not1(r_.dead()));
+    at.unseen = and1(at.unseen, not1(r_.dead()));
   }
 
   if (!in_bytes)
@@ -248,7 +251,7 @@ MemAttr SurfaceAccess::memory(unsigned bytes) const {
 
 Value SurfaceAccess::may_store(const Located& at) {
   // A thread that has trapped changes nothing any more.
-  return and1(at.ok, b_.cmp(Op::eq, b_.get(trap_.code), i32(0)));
+  return and1(image() ? at.unseen : at.ok, b_.cmp(Op::eq, b_.get(trap_.code), i32(0)));
 }
 
 namespace {

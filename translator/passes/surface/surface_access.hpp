@@ -14,7 +14,8 @@ namespace ptx2spv::passes {
 /// Where an access goes: units along x (bytes for .b forms, n bytes for sured.p, texels for
 /// sust.p).
 struct Located {
-  Value ok = 0;  ///< i1: in bounds, aligned and live
+  Value ok = 0;      ///< i1: in bounds, aligned and live
+  Value unseen = 0;  ///< i1: of that, what the device does not see to itself; 0 where it is all
   Value x = 0, y = 0,
         z = 0;      ///< in bounds when ok: x in bytes; y and z 0 where the geometry has none
   Value fault = 0;  ///< i1, 0 when the access cannot fault
@@ -73,7 +74,15 @@ class SurfaceAccess {
   // texels.
   bool image() const { return r_.spec().backing == Backing::image && r_.is_static(); }
   unsigned image_texel_bytes() const;
-  Value image_coords(const Located& at, Value texel_x);
+  /// Whether the device leaves out accesses out of bounds: of whole texels or parts of one, which
+  /// are in bounds with their first byte, by coordinates that the image has, too. A fourth
+  /// component, of 16 bytes, may come out as 1.
+  bool robust() const {
+    return image() && r_.profile().features.robust_images && r_.checked() && !op_.formatted &&
+           static_cast<unsigned>(op_.geometry) + 1 == r_.spec().geometry &&
+           op_.bytes <= image_texel_bytes() && image_texel_bytes() < 16;
+  }
+  Value image_coords(const Located& at, Value texel_x, Value ok);
   Value image_load_words(const Located& at, std::vector<Value>& words);
   void image_load(Value value, const Located& at);
   void image_store(const Located& at, Value ok, unsigned bytes, Value data);

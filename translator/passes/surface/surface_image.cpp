@@ -9,7 +9,7 @@ unsigned SurfaceAccess::image_texel_bytes() const {
   return texel_bytes(r_.spec().format, r_.spec().channels);
 }
 
-Value SurfaceAccess::image_coords(const Located& at, Value texel_x) {
+Value SurfaceAccess::image_coords(const Located& at, Value texel_x, Value ok) {
   const Value zero = i32(0);
   Value y = at.y ? at.y : zero, z = at.z ? at.z : zero;
   // Every layer of a volume is its first slice.
@@ -17,10 +17,10 @@ Value SurfaceAccess::image_coords(const Located& at, Value texel_x) {
   if (op_.geometry == Geometry::a2d && r_.spec().geometry == kVolume) z = zero;
   if (op_.geometry == Geometry::a1d) std::swap(y, z);
   // An access that is dropped still names a texel that exists.
-  if (at.ok) {
-    texel_x = b_.select(at.ok, texel_x, zero);
-    if (y != zero) y = b_.select(at.ok, y, zero);
-    if (z != zero) z = b_.select(at.ok, z, zero);
+  if (ok) {
+    texel_x = b_.select(ok, texel_x, zero);
+    if (y != zero) y = b_.select(ok, y, zero);
+    if (z != zero) z = b_.select(ok, z, zero);
   }
   return b_.inst(Op::compose, Type::v4, {texel_x, y, z, zero});
 }
@@ -34,7 +34,7 @@ Value SurfaceAccess::image_load_words(const Located& at, std::vector<Value>& wor
   const unsigned texels = n > t ? n / t : 1;
   const unsigned per_texel = t < 4 ? 1 : t / 4;
   for (unsigned i = 0; i < texels; ++i) {
-    const Value coords = image_coords(at, i ? b_.op2(Op::add, first, i32(i)) : first);
+    const Value coords = image_coords(at, i ? b_.op2(Op::add, first, i32(i)) : first, at.unseen);
     const Value texel = b_.inst(Op::image_load, r_.texels64() ? Type::i64 : Type::v4, {coords});
     b_.last(texel).mem.slot = static_cast<std::uint16_t>(r_.slot());
     b_.last(texel).mem.bytes = static_cast<std::uint8_t>(t);
@@ -77,8 +77,8 @@ void SurfaceAccess::image_load(Value value, const Located& at) {
     }
     words = part;
   }
-  if (at.ok)
-    for (Value& word : words) word = b_.select(at.ok, word, i32(0));
+  if (at.unseen)
+    for (Value& word : words) word = b_.select(at.unseen, word, i32(0));
   if (n <= 4)
     rw_.replace_by(value, words[0]);
   else if (n == 8)
@@ -103,7 +103,7 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
     b_.last(v).mem.bytes = static_cast<std::uint8_t>(t);
   };
   // A write outside an image is not defined to vanish everywhere, so a dropped store is a branch
-  // here.
+  // where it is not.
   rw_.when(ok, [&] {
     const Value first = b_.op2(Op::lshr, at.x, i32(log2_of(t)));
     if (bytes < t) {
@@ -111,7 +111,7 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
       // alone.
       const Value shift = b_.op2(Op::shl, b_.op2(Op::and_, at.x, i32(3)), i32(3));
       const std::uint32_t bits = (1u << (8 * bytes)) - 1;
-      const Value coords = image_coords(at, first);
+      const Value coords = image_coords(at, first, 0);
       const Value keep = b_.inst(Op::not_, Type::i32, {b_.op2(Op::shl, i32(bits), shift)});
       const Value cleared = b_.inst(Op::image_atomic, Type::i32, {coords, keep});
       attribute(cleared);
@@ -123,7 +123,7 @@ void SurfaceAccess::image_store(const Located& at, Value ok, unsigned bytes, Val
       return;
     }
     for (unsigned i = 0; i < bytes / t; ++i) {
-      const Value coords = image_coords(at, i ? b_.op2(Op::add, first, i32(i)) : first);
+      const Value coords = image_coords(at, i ? b_.op2(Op::add, first, i32(i)) : first, 0);
       Value c[4] = {zero, zero, zero, zero};
       if (t < 4) {
         const unsigned bit = i * t * 8;
@@ -144,7 +144,7 @@ void SurfaceAccess::image_reduce(const Located& at, Value ok, AtomicOp op, Value
   rw_.when(ok, [&] {
     const Value texel_x = b_.op2(Op::lshr, at.x, i32(log2_of(image_texel_bytes())));
     const Value done = b_.inst(Op::image_atomic, op_.bytes == 8 ? Type::i64 : Type::i32,
-                               {image_coords(at, texel_x), data});
+                               {image_coords(at, texel_x, 0), data});
     b_.last(done).mem.slot = static_cast<std::uint16_t>(r_.slot());
     b_.last(done).mem.bytes = op_.bytes;
     b_.last(done).mem.atomic = op;
