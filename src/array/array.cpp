@@ -114,11 +114,6 @@ ArrayState::~ArrayState() {
   destroy_image(*this);
 }
 
-std::byte* ArrayState::mapped_block() const {
-  std::byte* mapped = linear.mapped();
-  return mapped ? mapped - linear.offset() : nullptr;
-}
-
 Status ArrayState::ensure_linear() {
   std::lock_guard lock(mutex);
   if (linear) return {};
@@ -276,12 +271,8 @@ Status Array::download(std::span<std::byte> bytes, std::uint32_t level) const {
 
 Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level) {
   if (level >= state_->levels.size()) return bad_argument("the array has no level {}", level);
-  if (pattern_bytes == 1)
-    pattern = (pattern & 0xff) * 0x01010101u;
-  else if (pattern_bytes == 2)
-    pattern = (pattern & 0xffff) * 0x00010001u;
-  else if (pattern_bytes != 4)
-    return bad_argument("a fill pattern has 1, 2 or 4 bytes");
+  const auto word = fill_word(pattern, pattern_bytes);
+  if (!word) return word.error();
   const Level& each = state_->levels[level];
   // Dense rows that do not hold whole patterns have it start anew in each row of the linear form
   // only.
@@ -289,13 +280,15 @@ Status Array::fill(std::uint32_t pattern, int pattern_bytes, std::uint32_t level
     std::shared_lock lock(state_->device->residency);
     if (!state_->image_backed && each.row_bytes % static_cast<std::uint64_t>(pattern_bytes) == 0) {
       mark_level(*state_, level);
-      return fill_bytes(*state_->device, state_->linear.buffer(), state_->mapped_block(),
-                        state_->linear.offset() + each.offset, each.bytes - kPadding, pattern);
+      Rows row;
+      row.offset = state_->linear.offset() + each.offset;
+      row.row_bytes = row.row_pitch = each.bytes - kPadding;
+      return fill_rows(*state_->device, state_->linear.base(), row, *word);
     }
   }
   std::vector<std::byte> dense(each.dense_bytes);
   for (std::size_t at = 0; at < dense.size(); at += 4)
-    std::memcpy(dense.data() + at, &pattern, std::min<std::size_t>(4, dense.size() - at));
+    std::memcpy(dense.data() + at, &*word, std::min<std::size_t>(4, dense.size() - at));
   return upload(dense, level);
 }
 
@@ -314,9 +307,7 @@ Status Array::copy_from(const Array& from) {
       row.offset = state_->linear.offset();
       row.row_bytes = row.row_pitch = row.host_row_pitch = last.offset + last.bytes - kPadding;
       const Memory& source = from.state()->linear;
-      return copy_rows(*state_->device, source.buffer(), source.offset(),
-                       from.state()->mapped_block(), state_->linear.buffer(),
-                       state_->mapped_block(), row);
+      return copy_rows(*state_->device, source.base(), source.offset(), state_->linear.base(), row);
     }
   }
   for (std::uint32_t level = 0; level < a.levels; ++level) {

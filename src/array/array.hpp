@@ -55,7 +55,6 @@ struct ArrayState : std::enable_shared_from_this<ArrayState> {
 
   std::uint32_t layers() const { return desc.layers; }
   std::uint32_t slices(const Level& level) const { return level.depth * desc.layers; }
-  std::byte* mapped_block() const;  ///< the host's view of the VkBuffer that holds `linear`
   /// Gives an image-backed array its linear copy and tells its surface records.
   Status ensure_linear();
   /// Writes the records of surfaces and textures again, which say where the array is. Under

@@ -195,66 +195,71 @@ Status Buffer::upload(const Region& region, std::span<const std::byte> bytes) {
   Rows rows;
   if (Status status = resolve(*state_, region, bytes.size(), rows); !status) return status;
   mark_rows(*state_, rows);
-  return upload_rows(*state_->device, state_->buffer, state_->mapped, rows, bytes.data());
+  return upload_rows(*state_->device, state_->base(), rows, bytes.data());
 }
 
 Status Buffer::download(const Region& region, std::span<std::byte> bytes) const {
   Rows rows;
   if (Status status = resolve(*state_, region, bytes.size(), rows); !status) return status;
-  return download_rows(*state_->device, state_->buffer, state_->mapped, rows, bytes.data());
+  return download_rows(*state_->device, state_->base(), rows, bytes.data());
 }
 
 Status Buffer::fill(std::uint64_t offset, std::uint64_t bytes, std::uint32_t pattern,
                     int pattern_bytes) {
-  if (Status status = check_range(*state_, offset, bytes); !status) return status;
-  if (pattern_bytes == 1)
-    pattern = (pattern & 0xff) * 0x01010101u;
-  else if (pattern_bytes == 2)
-    pattern = (pattern & 0xffff) * 0x00010001u;
-  else if (pattern_bytes != 4)
-    return bad_argument("a fill pattern has 1, 2 or 4 bytes");
-  state_->written(offset, bytes);
-  return fill_bytes(*state_->device, state_->buffer, state_->mapped, state_->offset + offset, bytes,
-                    pattern);
+  const auto word = fill_word(pattern, pattern_bytes);
+  if (!word) return word.error();
+  const auto rows = resolve_fill(*state_, whole(offset, bytes));
+  return rows ? fill_rows(*state_->device, state_->base(), *rows, *word) : Status(rows.error());
 }
 
-Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset,
-                         std::uint64_t bytes) {
-  const BufferState& source = *from.state();
-  if (source.device != state_->device)
-    return bad_argument("the buffers belong to different devices");
-  if (Status status = check_range(source, from_offset, bytes); !status) return status;
-  if (Status status = check_range(*state_, offset, bytes); !status) return status;
-  if (state_ == from.state() && offset < from_offset + bytes && from_offset < offset + bytes)
-    return bad_argument("the ranges of a copy overlap");
-  state_->written(offset, bytes);
-  Rows row;
-  row.offset = state_->offset + offset;
-  row.row_bytes = row.row_pitch = row.host_row_pitch = bytes;
-  return copy_rows(*state_->device, source.buffer, source.offset + from_offset, source.mapped,
-                   state_->buffer, state_->mapped, row);
+Result<std::uint32_t> runtime::fill_word(std::uint32_t pattern, int bytes) {
+  if (bytes == 1) return (pattern & 0xff) * 0x01010101u;
+  if (bytes == 2) return (pattern & 0xffff) * 0x00010001u;
+  if (bytes == 4) return pattern;
+  return bad_argument("a fill pattern has 1, 2 or 4 bytes");
 }
 
-Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Region& region) {
-  const BufferState& source = *from.state();
-  if (source.device != state_->device)
-    return bad_argument("the buffers belong to different devices");
-  if (from_offset > source.bytes)
-    return bad_argument("a copy reads from {} of a buffer of {} bytes", from_offset, source.bytes);
+Result<Rows> runtime::resolve_fill(const BufferState& buffer, const Region& region) {
+  if (Status status = check_range(buffer, region.offset, 0); !status) return status.error();
   Rows rows;
-  if (Status status = resolve(*state_, region, source.bytes - from_offset, rows); !status)
-    return status;
-  if (!rows.row_bytes) return {};
-  const std::uint64_t first = source.offset + from_offset;
+  if (Status status = ptx2spv::resolve(buffer, region, UINT64_MAX, rows); !status)
+    return status.error();
+  mark_rows(buffer, rows);
+  return rows;
+}
+
+Result<Rows> runtime::resolve_copy(const BufferState& from, std::uint64_t from_offset,
+                                   const BufferState& to, const Region& region) {
+  if (from.device != to.device) return bad_argument("the buffers belong to different devices");
+  if (from_offset > from.bytes)
+    return bad_argument("a copy reads from {} of a buffer of {} bytes", from_offset, from.bytes);
+  Rows rows;
+  if (Status status = ptx2spv::resolve(to, region, from.bytes - from_offset, rows); !status)
+    return status.error();
+  if (!rows.row_bytes) return rows;
+  const std::uint64_t first = from.offset + from_offset;
   const auto span =
       *span_of(rows.row_bytes, rows.rows, rows.row_pitch, rows.slices, rows.slice_pitch);
   const auto read =
       *span_of(rows.row_bytes, rows.rows, rows.host_row_pitch, rows.slices, rows.host_slice_pitch);
-  if (source.buffer == state_->buffer && first < rows.offset + span && rows.offset < first + read)
+  const bool same = from.buffer ? from.buffer == to.buffer : from.mapped == to.mapped;
+  if (same && first < rows.offset + span && rows.offset < first + read)
     return bad_argument("the ranges of a copy overlap");
-  mark_rows(*state_, rows);
-  return copy_rows(*state_->device, source.buffer, first, source.mapped, state_->buffer,
-                   state_->mapped, rows);
+  mark_rows(to, rows);
+  return rows;
+}
+
+Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, std::uint64_t offset,
+                         std::uint64_t bytes) {
+  return copy_from(from, from_offset, whole(offset, bytes));
+}
+
+Status Buffer::copy_from(const Buffer& from, std::uint64_t from_offset, const Region& region) {
+  const BufferState& source = *from.state();
+  const auto rows = resolve_copy(source, from_offset, *state_, region);
+  if (!rows) return rows.error();
+  return copy_rows(*state_->device, source.base(), source.offset + from_offset, state_->base(),
+                   *rows);
 }
 
 vulkan::BufferRange vulkan::buffer_of(const Buffer& buffer) {

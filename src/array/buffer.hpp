@@ -3,6 +3,7 @@
 
 #include "ptx2spv/vulkan.hpp"
 #include "src/device/device.hpp"
+#include "src/memory/transfer.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -17,6 +18,7 @@ struct BufferState {
   void written(std::uint64_t at, std::uint64_t count) const {
     if (device->checks & check_init) device->allocations.written(address + at, count);
   }
+  BufferBase base() const { return {buffer, mapped, address - offset}; }
   std::shared_ptr<DeviceState> device;
   Memory memory;                               ///< empty for an imported buffer
   std::shared_ptr<const SharedMemory> shared;  ///< an allocation of its own, of a descriptor
@@ -27,6 +29,13 @@ struct BufferState {
   bool listed = false;          ///< in DeviceState::allocations
 };
 
+/// Checks a copy as Buffer::copy_from does, and notes what it writes. No bytes: `row_bytes` is 0.
+Result<Rows> resolve_copy(const BufferState& from, std::uint64_t from_offset, const BufferState& to,
+                          const Region& region);
+/// Likewise, of a fill.
+Result<Rows> resolve_fill(const BufferState& buffer, const Region& region);
+/// The word that a fill pattern of so many bytes makes.
+Result<std::uint32_t> fill_word(std::uint32_t pattern, int bytes);
 /// A buffer that alone fills the multiples of `alignment` that it lies in.
 Result<Buffer> create_aligned(const Device& device, std::uint64_t bytes, BufferMemory where,
                               std::uint64_t alignment);

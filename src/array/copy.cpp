@@ -22,11 +22,6 @@ Status place(const char* axis, std::uint32_t first, std::uint32_t& count, std::u
   return {};
 }
 
-bool whole_rows(const ArrayBox& box) {
-  return box.rows.rows == 1 || (box.rows.row_pitch == box.rows.row_bytes &&
-                                box.rows.host_row_pitch == box.rows.row_bytes);
-}
-
 }  // namespace
 
 Result<ArrayBox> resolve(const ArrayState& array, const ArrayRegion& region) {
@@ -97,7 +92,7 @@ Result<ArrayBox> resolve_for_buffer(const ArrayState& array, const ArrayRegion& 
 }
 
 void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBox& box,
-                VkBuffer buffer, std::uint64_t offset, bool to_array) {
+                const BufferBase& buffer, std::uint64_t offset, bool to_array) {
   const DeviceFunctions& vk = array.device->vk;
   const ImageBox& image = box.image;
   if (to_array) mark_box(array, box);
@@ -116,33 +111,19 @@ void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBo
     }
     const auto count = static_cast<std::uint32_t>(copies.size());
     if (to_array)
-      vk.CmdCopyBufferToImage(commands, buffer, array.image, VK_IMAGE_LAYOUT_GENERAL, count,
+      vk.CmdCopyBufferToImage(commands, buffer.buffer, array.image, VK_IMAGE_LAYOUT_GENERAL, count,
                               copies.data());
     else
-      vk.CmdCopyImageToBuffer(commands, array.image, VK_IMAGE_LAYOUT_GENERAL, buffer, count,
+      vk.CmdCopyImageToBuffer(commands, array.image, VK_IMAGE_LAYOUT_GENERAL, buffer.buffer, count,
                               copies.data());
     return;
   }
-  const Rows& rows = box.rows;
-  std::vector<VkBufferCopy> copies;
-  const auto add = [&](std::uint64_t in_array, std::uint64_t in_buffer, std::uint64_t bytes) {
-    copies.push_back(to_array ? VkBufferCopy{offset + in_buffer, rows.offset + in_array, bytes}
-                              : VkBufferCopy{rows.offset + in_array, offset + in_buffer, bytes});
-  };
-  for (std::uint64_t z = 0; z < rows.slices; ++z) {
-    const std::uint64_t from = z * rows.slice_pitch, to = z * rows.host_slice_pitch;
-    if (whole_rows(box)) {
-      add(from, to, rows.row_bytes * rows.rows);
-    } else {
-      for (std::uint64_t y = 0; y < rows.rows; ++y)
-        add(from + y * rows.row_pitch, to + y * rows.host_row_pitch, rows.row_bytes);
-    }
-  }
-  const auto count = static_cast<std::uint32_t>(copies.size());
+  const BufferBase texels = array.linear.base();
   if (to_array)
-    vk.CmdCopyBuffer(commands, buffer, array.linear.buffer(), count, copies.data());
+    record_rows(*array.device, commands, buffer, offset, texels, box.rows);
   else
-    vk.CmdCopyBuffer(commands, array.linear.buffer(), buffer, count, copies.data());
+    record_rows(*array.device, commands, texels, box.rows.offset, buffer,
+                box.rows.reversed(offset));
 }
 
 Status host_span(const ArrayBox& box, std::size_t bytes) {
@@ -157,19 +138,19 @@ bool reached_by_commands(const ArrayState& array) {
 Status write_box(const ArrayState& array, const ArrayBox& box, const std::byte* bytes) {
   mark_box(array, box);
   if (array.image_backed) return upload_image(*array.device, box.image, bytes);
-  return upload_rows(*array.device, array.linear.buffer(), array.mapped_block(), box.rows, bytes);
+  return upload_rows(*array.device, array.linear.base(), box.rows, bytes);
 }
 
 Status read_box(const ArrayState& array, const ArrayBox& box, std::byte* bytes) {
   if (array.image_backed) return download_image(*array.device, box.image, bytes);
-  return download_rows(*array.device, array.linear.buffer(), array.mapped_block(), box.rows, bytes);
+  return download_rows(*array.device, array.linear.base(), box.rows, bytes);
 }
 
 Status copy_box(const ArrayState& array, const ArrayBox& box, const BufferState& buffer,
                 std::uint64_t offset, bool to_array) {
   if (buffer.buffer && reached_by_commands(array))
     return array.device->queue.run([&](VkCommandBuffer commands) {
-      record_box(commands, array, box, buffer.buffer, buffer.offset + offset, to_array);
+      record_box(commands, array, box, buffer.base(), buffer.offset + offset, to_array);
     });
   std::byte* bytes = buffer.mapped + buffer.offset + offset;
   return to_array ? write_box(array, box, bytes) : read_box(array, box, bytes);
@@ -243,9 +224,9 @@ Status Array::copy_from(const Array& from, const ArrayRegion& source, const Arra
     return write_box(*state_, *second, between->mapped());
   }
   return state_->device->queue.run([&](VkCommandBuffer commands) {
-    record_box(commands, other, *first, between->buffer(), between->offset(), false);
-    barrier(*state_->device, commands, Work::copy, Work::copy);
-    record_box(commands, *state_, *second, between->buffer(), between->offset(), true);
+    record_box(commands, other, *first, between->base(), between->offset(), false);
+    barrier(*state_->device, commands, Work::any, Work::any);
+    record_box(commands, *state_, *second, between->base(), between->offset(), true);
   });
 }
 

@@ -22,7 +22,7 @@ Result<ArrayBox> resolve_for_buffer(const ArrayState& array, const ArrayRegion& 
                                     std::uint64_t buffer_offset, std::uint64_t buffer_bytes);
 /// The copies between the box and a buffer, whose first byte of the box is at `offset`.
 void record_box(VkCommandBuffer commands, const ArrayState& array, const ArrayBox& box,
-                VkBuffer buffer, std::uint64_t offset, bool to_array);
+                const BufferBase& buffer, std::uint64_t offset, bool to_array);
 /// invalid_argument where the box spans more than `bytes` on the host.
 Status host_span(const ArrayBox& box, std::size_t bytes);
 /// Whether it has a VkBuffer or an image; else it is mapped.

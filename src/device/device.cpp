@@ -216,6 +216,9 @@ Status open_device(DeviceState& device) {
   device.queue.set_polls(device.info.kind == DeviceKind::discrete);
   device.heap.configure(device.info.kind == DeviceKind::cpu ||
                         device.info.kind == DeviceKind::integrated);
+  const Features& has = device.profile.features;
+  if (!device.heap.unified() && has.device_addresses && has.int64 && has.storage8)
+    device.copy_kernel.enable(device.traits.properties.limits.maxComputeWorkGroupCount);
   if (!device.profile.features.device_addresses)
     if (Status status = device.heap.without_addresses(most_bytes_bound(device)); !status)
       return status;

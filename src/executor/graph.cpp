@@ -99,7 +99,10 @@ Status GraphState::record() {
   barriers = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto* launch = std::get_if<LaunchNode>(&nodes[i]);
-    const Work now = launch ? work_of(launch->plan) : Work::copy;
+    auto* copy = std::get_if<CopyNode>(&nodes[i]);
+    const Work now = launch
+                         ? work_of(launch->plan)
+                         : work_of_rows(*device, copy->from->base(), copy->to->base(), copy->row);
     const bool uses_slab = launch && launch->plan.vulkan.slab_bytes;
     const bool beside =
         i && !(uses_slab && slab_used) &&
@@ -113,10 +116,10 @@ Status GraphState::record() {
       covered = i;
       slab_used = uses_slab;
     }
-    if (auto* copy = std::get_if<CopyNode>(&nodes[i])) {
-      VkBufferCopy region{copy->from->offset + copy->from_offset,
-                          copy->to->offset + copy->to_offset, copy->bytes};
-      device->vk.CmdCopyBuffer(commands, copy->from->buffer, copy->to->buffer, 1, &region);
+    if (copy) {
+      record_rows(*device, commands, copy->from->base(), copy->from_offset, copy->to->base(),
+                  copy->row);
+      bound = {};
       continue;
     }
     const LaunchPlan& plan = launch->plan;
@@ -267,8 +270,12 @@ Status Graph::add_copy(const Buffer& from, std::uint64_t from_offset, const Buff
     return make_error(ErrorCode::unsupported,
                       "a graph copies no buffers over the driver's largest allocation");
   to.state()->written(to_offset, bytes);
+  Rows row;
+  row.offset = to.state()->offset + to_offset;
+  row.row_bytes = row.row_pitch = row.host_row_pitch = bytes;
   std::lock_guard lock(state_->mutex);
-  state_->nodes.emplace_back(CopyNode{from.state(), to.state(), from_offset, to_offset, bytes});
+  state_->nodes.emplace_back(
+      CopyNode{from.state(), to.state(), from.state()->offset + from_offset, row});
   follow_last(*state_);
   return {};
 }

@@ -19,7 +19,8 @@ struct LaunchNode {
 
 struct CopyNode {
   std::shared_ptr<BufferState> from, to;
-  std::uint64_t from_offset = 0, to_offset = 0, bytes = 0;
+  std::uint64_t from_offset = 0;  ///< in its VkBuffer
+  Rows row;
 };
 
 struct GraphState : std::enable_shared_from_this<GraphState> {

@@ -42,6 +42,13 @@ struct Block {
 
 class Heap;
 
+/// A VkBuffer, and where the host and kernels reach its start; null and 0: they do not.
+struct BufferBase {
+  VkBuffer buffer = VK_NULL_HANDLE;
+  std::byte* mapped = nullptr;
+  std::uint64_t address = 0;
+};
+
 /// A range of a block; goes back when destroyed.
 class Memory {
  public:
@@ -61,6 +68,7 @@ class Memory {
   explicit operator bool() const { return block_; }
   /// Null: pages of the process, over the driver's limits, which no command reaches.
   VkBuffer buffer() const { return block_->buffer; }
+  BufferBase base() const { return {block_->buffer, block_->mapped, block_->address}; }
   VkDeviceMemory memory() const { return block_->memory; }
   std::uint64_t offset() const { return offset_; }
   std::uint64_t size() const { return size_; }

@@ -19,9 +19,7 @@ Status upload(MemoryDevice& device, const Memory& memory, std::uint64_t offset,
   rows.offset = memory.offset() + offset;
   rows.row_bytes = rows.row_pitch = rows.slice_pitch = bytes;
   rows.host_row_pitch = rows.host_slice_pitch = bytes;
-  std::byte* mapped = memory.mapped();
-  return upload_rows(device, memory.buffer(), mapped ? mapped - memory.offset() : nullptr, rows,
-                     reinterpret_cast<const std::byte*>(words.data()));
+  return upload_rows(device, memory.base(), rows, reinterpret_cast<const std::byte*>(words.data()));
 }
 
 }  // namespace

@@ -1,35 +1,38 @@
 #include "src/memory/transfer.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace ptx2spv::runtime {
 
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 16ull << 20;
+/// Of memory between the host and the device: images, and each half for the rows of buffers.
+constexpr std::uint64_t kChunkBytes = 16ull << 20, kHalfBytes = 2ull << 20;
 
-/// A range of rows (or, where a row is longer than a chunk, a part of one) that one staged copy
+/// A range of rows (or, where a row is longer than kHalfBytes, a part of one) that one staged copy
 /// takes.
 struct Piece {
   std::uint64_t slice, row, rows, column, bytes;
 };
 
-/// Cuts `rows` into pieces of at most a chunk each, in order.
+/// Cuts `rows` into pieces of kHalfBytes at most, in order.
 template <class F>
 Status for_each_piece(const Rows& rows, F&& each) {
   for (std::uint64_t slice = 0; slice < rows.slices; ++slice) {
-    if (rows.row_bytes > kChunkBytes) {
+    if (rows.row_bytes > kHalfBytes) {
       for (std::uint64_t row = 0; row < rows.rows; ++row)
-        for (std::uint64_t column = 0; column < rows.row_bytes; column += kChunkBytes) {
-          Piece piece{slice, row, 1, column, std::min(kChunkBytes, rows.row_bytes - column)};
+        for (std::uint64_t column = 0; column < rows.row_bytes; column += kHalfBytes) {
+          Piece piece{slice, row, 1, column, std::min(kHalfBytes, rows.row_bytes - column)};
           if (Status status = each(piece); !status) return status;
         }
       continue;
     }
     std::uint64_t at_once =
-        std::max<std::uint64_t>(1, kChunkBytes / std::max<std::uint64_t>(rows.row_bytes, 1));
+        std::max<std::uint64_t>(1, kHalfBytes / std::max<std::uint64_t>(rows.row_bytes, 1));
     for (std::uint64_t row = 0; row < rows.rows; row += at_once) {
       Piece piece{slice, row, std::min(at_once, rows.rows - row), 0, rows.row_bytes};
       if (Status status = each(piece); !status) return status;
@@ -38,22 +41,15 @@ Status for_each_piece(const Rows& rows, F&& each) {
   return {};
 }
 
-std::vector<VkBufferCopy> copies_of(const Rows& rows, const Piece& piece, std::uint64_t staging,
-                                    bool upload) {
-  std::vector<VkBufferCopy> copies;
-  std::uint64_t start =
+/// The rows of a piece, whose other side lies without gaps.
+Rows rows_of(const Rows& rows, const Piece& piece) {
+  Rows part;
+  part.offset =
       rows.offset + piece.slice * rows.slice_pitch + piece.row * rows.row_pitch + piece.column;
-  auto add = [&](std::uint64_t device_at, std::uint64_t staging_at, std::uint64_t bytes) {
-    copies.push_back(upload ? VkBufferCopy{staging_at, device_at, bytes}
-                            : VkBufferCopy{device_at, staging_at, bytes});
-  };
-  if (piece.bytes == rows.row_pitch || piece.rows == 1) {
-    add(start, staging, piece.bytes * piece.rows);
-  } else {
-    for (std::uint64_t row = 0; row < piece.rows; ++row)
-      add(start + row * rows.row_pitch, staging + row * piece.bytes, piece.bytes);
-  }
-  return copies;
+  part.row_bytes = part.host_row_pitch = piece.bytes;
+  part.row_pitch = rows.row_pitch;
+  part.rows = piece.rows;
+  return part;
 }
 
 Status wait_for_all(MemoryDevice& device) { return device.queue.wait(device.queue.submitted()); }
@@ -76,14 +72,13 @@ void move_bytes(Byte* outside, std::byte* inside, std::uint64_t bytes) {
 
 /// Copies rows between the host and the device's memory: an upload where the host's is const.
 template <class Byte>
-Status move_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
-                 Byte* host) {
+Status move_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows, Byte* host) {
   constexpr bool kUpload = std::is_const_v<Byte>;
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
   const auto host_row = [&](std::uint64_t slice, std::uint64_t row) {
     return host + slice * rows.host_slice_pitch + row * rows.host_row_pitch;
   };
-  if (mapped) {
+  if (std::byte* mapped = buffer.mapped) {
     if (Status status = wait_for_all(device); !status) return status;
     if (dense(rows)) {
       move_bytes(host, mapped + rows.offset, rows.row_bytes * rows.rows * rows.slices);
@@ -96,110 +91,157 @@ Status move_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const
                    rows.row_bytes);
     return {};
   }
-  std::uint64_t need = std::min(kChunkBytes, rows.row_bytes * rows.rows);
-  auto staging = device.heap.allocate(kUpload ? MemoryKind::visible : MemoryKind::readback, need);
+  const std::uint64_t all = rows.row_bytes * rows.rows * rows.slices;
+  const std::uint64_t half = std::min(kHalfBytes, rows.row_bytes * rows.rows);
+  auto staging = device.heap.allocate(kUpload ? MemoryKind::visible : MemoryKind::readback,
+                                      all > half ? 2 * half : half);
   if (!staging) return staging.error();
-  return for_each_piece(rows, [&](const Piece& piece) -> Status {
-    const auto move_staged = [&] {
-      for (std::uint64_t row = 0; row < piece.rows; ++row)
-        move_bytes(host_row(piece.slice, piece.row + row) + piece.column,
-                   staging->mapped() + row * piece.bytes, piece.bytes);
-    };
-    if (kUpload) move_staged();
-    auto copies = copies_of(rows, piece, staging->offset(), kUpload);
-    Status status = device.queue.run([&](VkCommandBuffer commands) {
-      device.vk.CmdCopyBuffer(commands, kUpload ? staging->buffer() : buffer,
-                              kUpload ? buffer : staging->buffer(),
-                              static_cast<std::uint32_t>(copies.size()), copies.data());
-    });
-    if (status && !kUpload) move_staged();
+  // The host copies into or out of one half while the device copies the other.
+  struct Half {
+    std::uint64_t at = 0, value = 0;  ///< 0: the device has nothing to do with it
+    Piece piece{};
+  };
+  Half halves[2] = {{}, {half}};
+  const auto move_staged = [&](const Half& part) {
+    for (std::uint64_t row = 0; row < part.piece.rows; ++row)
+      move_bytes(host_row(part.piece.slice, part.piece.row + row) + part.piece.column,
+                 staging->mapped() + part.at + row * part.piece.bytes, part.piece.bytes);
+  };
+  const auto finish = [&](Half& part) -> Status {
+    if (!part.value) return {};
+    Status status = device.queue.wait(std::exchange(part.value, 0));
+    if (status && !kUpload) move_staged(part);
     return status;
+  };
+  unsigned next = 0;
+  Status status = for_each_piece(rows, [&](const Piece& piece) -> Status {
+    Half& part = halves[next];
+    next ^= 1;
+    if (Status before = finish(part); !before) return before;
+    part.piece = piece;
+    if (kUpload) move_staged(part);
+    const Rows inside = rows_of(rows, piece);
+    const std::uint64_t at = staging->offset() + part.at;
+    const auto value = device.queue.give([&](VkCommandBuffer commands) {
+      if (kUpload)
+        record_rows(device, commands, staging->base(), at, buffer, inside);
+      else
+        record_rows(device, commands, buffer, inside.offset, staging->base(), inside.reversed(at));
+    });
+    if (!value) return value.error();
+    part.value = *value;
+    return {};
   });
+  for (Half* part : {&halves[next], &halves[next ^ 1]})
+    if (Status last = finish(*part); status && !last) status = std::move(last);
+  return status;
 }
 
 }  // namespace
 
-Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+Status upload_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
                    const std::byte* host) {
-  return move_rows(device, buffer, mapped, rows, host);
+  return move_rows(device, buffer, rows, host);
 }
 
-Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* mapped,
-                     const Rows& rows, std::byte* host) {
-  return move_rows(device, buffer, const_cast<std::byte*>(mapped), rows, host);
+Status download_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
+                     std::byte* host) {
+  return move_rows(device, buffer, rows, host);
 }
 
-Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
-                  std::uint64_t bytes, std::uint32_t word) {
-  if (!bytes) return {};
-  auto pattern = [word](std::uint64_t at) {
-    return static_cast<std::byte>(word >> (at % 4 * 8) & 0xff);
-  };
-  if (mapped) {
+namespace {
+
+bool in_words(const Rows& rows) {
+  return rows.rows == 1 && rows.slices == 1 && rows.offset % 4 == 0 && rows.row_bytes % 4 == 0;
+}
+
+}  // namespace
+
+void fill_mapped(std::byte* to, std::uint64_t bytes, std::uint32_t word) {
+  if (word == (word & 0xff) * 0x01010101u) {
+    std::memset(to, static_cast<int>(word & 0xff), bytes);
+    return;
+  }
+  for (std::uint64_t at = 0; at < bytes; at += 4)
+    std::memcpy(to + at, &word, std::min<std::uint64_t>(bytes - at, 4));
+}
+
+Status fill_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
+                 std::uint32_t word) {
+  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
+  if (!buffer.mapped && fills_by_commands(device, buffer, rows))
+    return device.queue.run(
+        [&](VkCommandBuffer commands) { record_fill(device, commands, buffer, rows, word); });
+  if (buffer.mapped) {
     if (Status status = wait_for_all(device); !status) return status;
-    std::byte* to = mapped + offset;
-    if (word == (word & 0xff) * 0x01010101u) {
-      std::memset(to, static_cast<int>(word & 0xff), bytes);
-      return {};
-    }
-    std::uint64_t whole = bytes / 4 * 4;
-    for (std::uint64_t at = 0; at < whole; at += 4) std::memcpy(to + at, &word, 4);
-    for (std::uint64_t at = whole; at < bytes; ++at) to[at] = pattern(at);
+    for (std::uint64_t slice = 0; slice < rows.slices; ++slice)
+      for (std::uint64_t row = 0; row < rows.rows; ++row)
+        fill_mapped(buffer.mapped + rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
+                    rows.row_bytes, word);
     return {};
   }
-  // The device fills whole words; the ragged ends are written by the host.
-  std::uint64_t head = std::min(bytes, (4 - offset % 4) % 4);
-  std::uint64_t middle = (bytes - head) / 4 * 4, tail = bytes - head - middle;
-  auto edge = [&](std::uint64_t start, std::uint64_t count) -> Status {
-    if (!count) return {};
-    std::byte data[4];
-    for (std::uint64_t i = 0; i < count; ++i) data[i] = pattern(start + i);
-    Rows rows;
-    rows.offset = offset + start;
-    rows.row_bytes = rows.row_pitch = rows.host_row_pitch = count;
-    return upload_rows(device, buffer, nullptr, rows, data);
-  };
-  if (Status status = edge(0, head); !status) return status;
-  if (Status status = edge(head + middle, tail); !status) return status;
-  if (!middle) return {};
-  std::uint32_t rotated = 0;
-  for (std::uint64_t i = 0; i < 4; ++i)
-    rotated |= static_cast<std::uint32_t>(pattern(head + i)) << (8 * i);
+  // Every row of the host's side is the same one.
+  std::vector<std::byte> row(rows.row_bytes);
+  fill_mapped(row.data(), row.size(), word);
+  Rows same = rows;
+  same.host_row_pitch = same.host_slice_pitch = 0;
+  return upload_rows(device, buffer, same, row.data());
+}
+
+bool fills_by_commands(MemoryDevice& device, const BufferBase& buffer, const Rows& rows) {
+  return in_words(rows) || device.copy_kernel.takes(buffer);
+}
+
+Work work_of_fill(MemoryDevice& device, const BufferBase& buffer, const Rows& rows) {
+  return in_words(rows) || !device.copy_kernel.takes(buffer) ? Work::copy : Work::kernel;
+}
+
+void record_fill(MemoryDevice& device, VkCommandBuffer commands, const BufferBase& buffer,
+                 const Rows& rows, std::uint32_t word) {
+  if (work_of_fill(device, buffer, rows) == Work::copy)
+    return device.vk.CmdFillBuffer(commands, buffer.buffer, rows.offset, rows.row_bytes, word);
+  const auto phase = static_cast<int>((buffer.address + rows.offset) % 4 * 8);
+  device.copy_kernel.fill(commands, buffer, rows, std::rotl(word, phase));
+}
+
+Status copy_rows(MemoryDevice& device, const BufferBase& from, std::uint64_t from_offset,
+                 const BufferBase& to, const Rows& rows) {
+  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
+  const bool one_row = rows.rows == 1 && rows.slices == 1;
+  if (from.mapped && to.mapped && !(one_row && from.buffer && to.buffer))
+    return upload_rows(device, to, rows, from.mapped + from_offset);
   return device.queue.run([&](VkCommandBuffer commands) {
-    device.vk.CmdFillBuffer(commands, buffer, offset + head, middle, rotated);
+    record_rows(device, commands, from, from_offset, to, rows);
   });
 }
 
-Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
-                 const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped,
-                 const Rows& rows) {
-  if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
-  const bool one_row = rows.rows == 1 && rows.slices == 1;
-  if (from_mapped && to_mapped && !(one_row && from && to))
-    return upload_rows(device, to, to_mapped, rows, from_mapped + from_offset);
+Work work_of_rows(MemoryDevice& device, const BufferBase& from, const BufferBase& to,
+                  const Rows& rows) {
+  return device.copy_kernel.takes(from, to, rows) ? Work::kernel : Work::copy;
+}
+
+void record_rows(MemoryDevice& device, VkCommandBuffer commands, const BufferBase& from,
+                 std::uint64_t from_offset, const BufferBase& to, const Rows& rows) {
+  if (device.copy_kernel.takes(from, to, rows))
+    return device.copy_kernel.copy(commands, from, from_offset, to, rows);
   constexpr std::size_t kMostCopies = 1u << 14;
   std::vector<VkBufferCopy> copies;
-  const auto flush = [&]() -> Status {
-    Status status = device.queue.run([&](VkCommandBuffer commands) {
-      device.vk.CmdCopyBuffer(commands, from, to, static_cast<std::uint32_t>(copies.size()),
-                              copies.data());
-    });
+  const auto flush = [&] {
+    if (!copies.empty())
+      device.vk.CmdCopyBuffer(commands, from.buffer, to.buffer,
+                              static_cast<std::uint32_t>(copies.size()), copies.data());
     copies.clear();
-    return status;
   };
   const bool whole = rows.row_pitch == rows.row_bytes && rows.host_row_pitch == rows.row_bytes;
-  for (std::uint64_t slice = 0; slice < rows.slices; ++slice) {
-    const std::uint64_t source = from_offset + slice * rows.host_slice_pitch;
-    const std::uint64_t target = rows.offset + slice * rows.slice_pitch;
-    const std::uint64_t count = whole ? 1 : rows.rows;
+  const std::uint64_t count = whole ? 1 : rows.rows;
+  for (std::uint64_t slice = 0; slice < rows.slices; ++slice)
     for (std::uint64_t row = 0; row < count; ++row) {
-      copies.push_back({source + row * rows.host_row_pitch, target + row * rows.row_pitch,
+      copies.push_back({from_offset + slice * rows.host_slice_pitch + row * rows.host_row_pitch,
+                        rows.offset + slice * rows.slice_pitch + row * rows.row_pitch,
                         whole ? rows.row_bytes * rows.rows : rows.row_bytes});
-      if (copies.size() < kMostCopies) continue;
-      if (Status status = flush(); !status) return status;
+      if (copies.size() == kMostCopies) flush();
     }
-  }
-  return copies.empty() ? Status() : flush();
+  flush();
 }
 
 bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
@@ -210,7 +252,7 @@ bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
   Rows rows;
   rows.offset = offset;
   rows.row_bytes = rows.row_pitch = rows.host_row_pitch = bytes;
-  return download_rows(device, block->buffer, block->mapped, rows, host).ok();
+  return download_rows(device, {block->buffer, block->mapped, block->address}, rows, host).ok();
 }
 
 VkBufferImageCopy dense_copy(const ImageBox& box, std::uint64_t buffer_offset, std::uint32_t z,

@@ -14,20 +14,38 @@ struct Rows {
   std::uint64_t row_bytes = 0, row_pitch = 0, slice_pitch = 0;
   std::uint64_t rows = 1, slices = 1;
   std::uint64_t host_row_pitch = 0, host_slice_pitch = 0;
+  /// The same with the sides exchanged: `at` is the offset on the host's.
+  Rows reversed(std::uint64_t at) const {
+    return {at, row_bytes, host_row_pitch, host_slice_pitch, rows, slices, row_pitch, slice_pitch};
+  }
 };
 
 /// Both are complete when they return, and come after all work submitted before.
-Status upload_rows(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, const Rows& rows,
+Status upload_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
                    const std::byte* host);
-Status download_rows(MemoryDevice& device, VkBuffer buffer, const std::byte* mapped,
-                     const Rows& rows, std::byte* host);
-/// Fills with `word`; offset and bytes any, the pattern's phase starts at `offset`.
-Status fill_bytes(MemoryDevice& device, VkBuffer buffer, std::byte* mapped, std::uint64_t offset,
-                  std::uint64_t bytes, std::uint32_t word);
+Status download_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
+                     std::byte* host);
+/// Fills memory of the process with a word, from its first byte on.
+void fill_mapped(std::byte* to, std::uint64_t bytes, std::uint32_t word);
+/// Fills rows with `word`; offsets and bytes any, the pattern's phase starts at each row.
+Status fill_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
+                 std::uint32_t word);
+/// Whether record_fill() does it: `word` has the same phase in all rows.
+bool fills_by_commands(MemoryDevice& device, const BufferBase& buffer, const Rows& rows);
+/// The kind of the commands that record_fill() records.
+Work work_of_fill(MemoryDevice& device, const BufferBase& buffer, const Rows& rows);
+void record_fill(MemoryDevice& device, VkCommandBuffer commands, const BufferBase& buffer,
+                 const Rows& rows, std::uint32_t word);
 /// Rows and slices of `from`, as the host's side of `rows`, to those of `to`. Mapped: as above, and
 /// either buffer may be null.
-Status copy_rows(MemoryDevice& device, VkBuffer from, std::uint64_t from_offset,
-                 const std::byte* from_mapped, VkBuffer to, std::byte* to_mapped, const Rows& rows);
+Status copy_rows(MemoryDevice& device, const BufferBase& from, std::uint64_t from_offset,
+                 const BufferBase& to, const Rows& rows);
+/// The kind of the commands that record_rows() records.
+Work work_of_rows(MemoryDevice& device, const BufferBase& from, const BufferBase& to,
+                  const Rows& rows);
+/// The same between buffers that do not overlap.
+void record_rows(MemoryDevice& device, VkCommandBuffer commands, const BufferBase& from,
+                 std::uint64_t from_offset, const BufferBase& to, const Rows& rows);
 /// Reads device memory by its address. False: it lies in no block, or not whole.
 bool read_address(MemoryDevice& device, std::uint64_t address, std::byte* host,
                   std::uint64_t bytes);

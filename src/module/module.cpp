@@ -36,8 +36,7 @@ Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset,
   Rows rows;
   rows.offset = memory.offset() + offset;
   rows.row_bytes = rows.row_pitch = rows.host_row_pitch = count;
-  std::byte* mapped = memory.mapped() ? memory.mapped() - memory.offset() : nullptr;
-  return upload_rows(*module.device, memory.buffer(), mapped, rows, bytes);
+  return upload_rows(*module.device, memory.base(), rows, bytes);
 }
 
 }  // namespace
@@ -272,10 +271,6 @@ Result<Rows> rows_of(const ModuleState& module, std::string_view name, std::uint
   return rows;
 }
 
-std::byte* mapped_block(const Memory& memory) {
-  return memory.mapped() ? memory.mapped() - memory.offset() : nullptr;
-}
-
 }  // namespace
 
 Result<std::uint64_t> Module::global_address(std::string_view name) const {
@@ -295,7 +290,7 @@ Status Module::set_global(std::string_view name, std::span<const std::byte> byte
   auto rows = rows_of(*state_, name, offset, bytes.size());
   if (!rows) return rows.error();
   const Memory& memory = *find_variable(*state_, name)->memory;
-  return upload_rows(*state_->device, memory.buffer(), mapped_block(memory), *rows, bytes.data());
+  return upload_rows(*state_->device, memory.base(), *rows, bytes.data());
 }
 
 Status Module::get_global(std::string_view name, std::span<std::byte> bytes,
@@ -303,7 +298,7 @@ Status Module::get_global(std::string_view name, std::span<std::byte> bytes,
   auto rows = rows_of(*state_, name, offset, bytes.size());
   if (!rows) return rows.error();
   const Memory& memory = *find_variable(*state_, name)->memory;
-  return download_rows(*state_->device, memory.buffer(), mapped_block(memory), *rows, bytes.data());
+  return download_rows(*state_->device, memory.base(), *rows, bytes.data());
 }
 
 }  // namespace ptx2spv

@@ -55,11 +55,11 @@ Status check(const StreamState& stream, const Buffer& buffer, std::uint64_t offs
 }
 
 /// Copies over the bus that take longer than a change of lanes have lanes of their own.
-unsigned lane_of_copy(StreamState& stream, const Buffer& from, const Buffer& to,
+unsigned lane_of_copy(StreamState& stream, const BufferBase& from, const BufferBase& to,
                       std::uint64_t bytes) {
   constexpr std::uint64_t kLeast = 1 << 20;
-  if (bytes < kLeast || (!from.mapped() && !to.mapped())) return stream.lane_of(bytes);
-  return stream.device.queue.copy_lane(!from.mapped(), stream.lane);
+  if (bytes < kLeast || (!from.mapped && !to.mapped)) return stream.lane_of(bytes);
+  return stream.device.queue.copy_lane(!from.mapped, stream.lane);
 }
 
 }  // namespace
@@ -114,24 +114,32 @@ Status Stream::download(const Buffer& buffer, std::uint64_t offset, std::span<st
 
 Status Stream::copy(const Buffer& from, std::uint64_t from_offset, const Buffer& to,
                     std::uint64_t to_offset, std::uint64_t bytes) {
-  if (Status status = check(*state_, from, from_offset, bytes); !status) return status;
-  if (Status status = check(*state_, to, to_offset, bytes); !status) return status;
-  if (!bytes) return {};
-  if (from.state() == to.state() && from_offset < to_offset + bytes &&
-      to_offset < from_offset + bytes)
-    return bad_argument("the ranges of a copy overlap");
-  if (!from.state()->buffer || !to.state()->buffer)
-    return Buffer(to).copy_from(from, from_offset, to_offset, bytes);
-  to.state()->written(to_offset, bytes);
-  VkBufferCopy copy{from.state()->offset + from_offset, to.state()->offset + to_offset, bytes};
-  std::lock_guard lock(state_->mutex);
-  const std::uint64_t weight = state_->over_bus(bytes, !from.mapped() && !to.mapped());
-  return state_->transfer(weight, lane_of_copy(*state_, from, to, weight),
-                          [&](VkCommandBuffer commands) {
-                            state_->device.vk.CmdCopyBuffer(commands, from.state()->buffer,
-                                                            to.state()->buffer, 1, &copy);
-                          },
-                          {from.state(), to.state()}, {});
+  Region region;
+  region.offset = to_offset;
+  region.row_bytes = bytes;
+  return copy_rows(*state_, from, from_offset, to, region);
+}
+
+Status runtime::copy_rows(StreamState& stream, const Buffer& from, std::uint64_t from_offset,
+                          const Buffer& to, const Region& region) {
+  if (Status status = ptx2spv::check(stream, to, 0, 0); !status) return status;
+  const BufferState &source = *from.state(), &target = *to.state();
+  if (!source.buffer || !target.buffer) return Buffer(to).copy_from(from, from_offset, region);
+  const auto rows = resolve_copy(source, from_offset, target, region);
+  if (!rows) return rows.error();
+  if (!rows->row_bytes) return {};
+  const BufferBase one = source.base(), other = target.base();
+  const std::uint64_t bytes =
+      stream.over_bus(rows->row_bytes * rows->rows * rows->slices, !one.mapped && !other.mapped);
+  const bool by_kernel = work_of_rows(stream.device, one, other, *rows) == Work::kernel;
+  std::lock_guard lock(stream.mutex);
+  const unsigned lane = by_kernel ? stream.lane_of(bytes) : lane_of_copy(stream, one, other, bytes);
+  return stream.transfer(bytes, lane, by_kernel ? Work::kernel : Work::copy,
+                         [&](VkCommandBuffer commands) {
+                           record_rows(stream.device, commands, one, source.offset + from_offset,
+                                       other, *rows);
+                         },
+                         {from.state(), to.state()}, {});
 }
 
 Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t bytes,
@@ -139,17 +147,28 @@ Status Stream::fill(const Buffer& buffer, std::uint64_t offset, std::uint64_t by
   if (Status status = check(*state_, buffer, offset, bytes); !status) return status;
   if (offset % 4 || bytes % 4)
     return bad_argument("a stream fills whole words: offset and bytes are multiples of 4");
-  if (!bytes) return {};
-  if (!buffer.state()->buffer) return Buffer(buffer).fill(offset, bytes, word, 4);
+  Region region;
+  region.offset = offset;
+  region.row_bytes = bytes;
+  return fill_rows(*state_, buffer, region, word);
+}
+
+Status runtime::fill_rows(StreamState& stream, const Buffer& buffer, const Region& region,
+                          std::uint32_t word) {
   const BufferState& to = *buffer.state();
-  to.written(offset, bytes);
-  std::lock_guard lock(state_->mutex);
-  return state_->transfer(state_->over_bus(bytes, !buffer.mapped()),
-                          [&](VkCommandBuffer commands) {
-                            state_->device.vk.CmdFillBuffer(commands, to.buffer, to.offset + offset,
-                                                            bytes, word);
-                          },
-                          {buffer.state()}, {});
+  const auto rows = resolve_fill(to, region);
+  if (!rows) return rows.error();
+  if (!rows->row_bytes) return {};
+  const BufferBase base = to.base();
+  if (!base.buffer || !fills_by_commands(stream.device, base, *rows))
+    return fill_rows(stream.device, base, *rows, word);
+  const std::uint64_t bytes =
+      stream.over_bus(rows->row_bytes * rows->rows * rows->slices, !base.mapped);
+  std::lock_guard lock(stream.mutex);
+  return stream.transfer(
+      bytes, stream.lane_of(bytes), work_of_fill(stream.device, base, *rows),
+      [&](VkCommandBuffer commands) { record_fill(stream.device, commands, base, *rows, word); },
+      {buffer.state()}, {});
 }
 
 Status Stream::record(const Event& event) {

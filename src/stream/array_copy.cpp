@@ -48,7 +48,7 @@ Status copy_region(StreamState& stream, const Buffer& buffer, std::uint64_t offs
   const std::uint64_t bytes = box->rows.row_bytes * box->rows.rows * box->rows.slices;
   return stream.transfer(stream.over_bus(bytes, !memory.mapped),
                          [&](VkCommandBuffer commands) {
-                           record_box(commands, state, *box, memory.buffer, memory.offset + offset,
+                           record_box(commands, state, *box, memory.base(), memory.offset + offset,
                                       to_array);
                          },
                          {array.state(), buffer.state()}, {});
@@ -86,7 +86,7 @@ Status move_region(StreamState& stream, const Array& array, const ArrayRegion& r
   return stream.transfer(
       bytes.size(),
       [&](VkCommandBuffer commands) {
-        record_box(commands, state, dense->box, dense->memory->buffer(), dense->memory->offset(),
+        record_box(commands, state, dense->box, dense->memory->base(), dense->memory->offset(),
                    kUpload);
       },
       {dense->memory, array.state()}, kUpload ? std::function<void()>() : move);

@@ -146,10 +146,10 @@ Status StreamState::transfer(std::uint64_t bytes,
                              const std::function<void(VkCommandBuffer)>& record,
                              std::vector<std::shared_ptr<const void>> keeps,
                              std::function<void()> finish) {
-  return transfer(bytes, lane_of(bytes), record, std::move(keeps), std::move(finish));
+  return transfer(bytes, lane_of(bytes), Work::any, record, std::move(keeps), std::move(finish));
 }
 
-Status StreamState::transfer(std::uint64_t bytes, unsigned in_lane,
+Status StreamState::transfer(std::uint64_t bytes, unsigned in_lane, Work kind,
                              const std::function<void(VkCommandBuffer)>& record,
                              std::vector<std::shared_ptr<const void>> keeps,
                              std::function<void()> finish) {
@@ -157,9 +157,10 @@ Status StreamState::transfer(std::uint64_t bytes, unsigned in_lane,
   const Takes takes = bytes <= kBriefCopy   ? Takes::little
                       : bytes <= kShortCopy ? Takes::more
                                             : Takes::much;
-  auto recording = begin(Work::any, in_lane, takes);
+  auto recording = begin(kind, in_lane, takes);
   if (!recording) return recording.error();
   record(recording->commands);
+  *recording->bound = {};
   auto value = end(std::move(*recording), takes == Takes::much ? When::now : When::together);
   if (!value) return value.error();
   Pending copy;

@@ -92,7 +92,7 @@ struct StreamState {
   /// `finish` called then.
   Status transfer(std::uint64_t bytes, const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keeps, std::function<void()> finish);
-  Status transfer(std::uint64_t bytes, unsigned in_lane,
+  Status transfer(std::uint64_t bytes, unsigned in_lane, Work kind,
                   const std::function<void(VkCommandBuffer)>& record,
                   std::vector<std::shared_ptr<const void>> keep, std::function<void()> finish);
   /// Looks at every launch that is over.
@@ -155,6 +155,13 @@ inline Work work_of(const LaunchPlan& plan) {
 
 /// An event; without `timed` it has no timestamp, so recordings in several streams need no order.
 Result<Event> create_event(const Device& device, bool timed);
+
+/// Rows of a buffer to those of another one, in the stream's order: as Buffer::copy_from.
+Status copy_rows(StreamState& stream, const Buffer& from, std::uint64_t from_offset,
+                 const Buffer& to, const Region& region);
+/// Fills rows in the stream's order; of a pattern, `word` has the same phase in all.
+Status fill_rows(StreamState& stream, const Buffer& buffer, const Region& region,
+                 std::uint32_t word);
 
 /// The stream that synchronous launches use, made when first needed.
 Result<std::shared_ptr<StreamState>> synchronous_stream(DeviceState& device);

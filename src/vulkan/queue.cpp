@@ -466,11 +466,16 @@ void Queue::watch() {
   }
 }
 
-Status Queue::run(const std::function<void(VkCommandBuffer)>& record) {
+Result<std::uint64_t> Queue::give(const std::function<void(VkCommandBuffer)>& record) {
   auto recording = begin(Work::any);
   if (!recording) return recording.error();
   record(recording->commands);
-  const auto value = end(std::move(*recording), When::awaited);
+  *recording->bound = {};
+  return end(std::move(*recording), When::awaited);
+}
+
+Status Queue::run(const std::function<void(VkCommandBuffer)>& record) {
+  const auto value = give(record);
   return value ? wait(*value) : Status(value.error());
 }
 

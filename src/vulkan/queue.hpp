@@ -101,7 +101,9 @@ class Queue {
   /// The value that the timeline reaches when the commands are over, and the host sees what they
   /// wrote.
   Result<std::uint64_t> end(Recording&& recording, When when);
-  /// Runs commands and waits for them.
+  /// Runs commands alone; the result is their value.
+  Result<std::uint64_t> give(const std::function<void(VkCommandBuffer)>& record);
+  /// The same, and waits for them.
   Status run(const std::function<void(VkCommandBuffer)>& record);
   /// Submits what was recorded where `value` is its end.
   Status flush(std::uint64_t value);

@@ -9,6 +9,7 @@
 #include "src/array/buffer.hpp"
 #include "src/array/copy.hpp"
 #include "src/cuda/core/backlog.hpp"
+#include "src/stream/stream.hpp"
 
 namespace ptx2spv::cuda {
 
@@ -607,7 +608,8 @@ CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
   join_rows(from, to, extent);
   const bool one_row = extent.height == 1 && extent.depth == 1 && from.kind != kMemoryArray &&
                        to.kind != kMemoryArray && !ranges_overlap(from, to, extent);
-  given = (to_array || from_array || one_row) && is_for_queue(stream, {&from, &to});
+  given = (to_array || from_array || one_row || goes_by_commands(from, to, extent)) &&
+          is_for_queue(stream, {&from, &to});
   if (!given) return eSuccess;
   return give_queue(stream, [&](Stream& opened) {
     if (to_array)
@@ -616,8 +618,8 @@ CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
     if (from_array)
       return opened.copy(from.array->array, *to.memory->buffer, to.offset,
                          box_of(from, extent, to.pitch, to.slice));
-    return opened.copy(*from.memory->buffer, from.offset, *to.memory->buffer, to.offset,
-                       extent.width);
+    return runtime::copy_rows(*opened.state(), *from.memory->buffer, from.offset,
+                              *to.memory->buffer, region_of(to, extent, from.pitch, from.slice));
   });
 }
 
@@ -702,6 +704,21 @@ CUresult resolve_fill(const CUDA_MEMSET_NODE_PARAMS& set, Side& side, Extent& ex
   return check_writable(side);
 }
 
+/// Of the buffer: one row where rows follow one another without gaps.
+Region region_of_fill(const Side& side, const Extent& extent) {
+  const bool dense = extent.height == 1 || side.pitch == extent.width;
+  Region region;
+  region.offset = side.offset;
+  region.row_bytes = dense ? extent.width * extent.height : extent.width;
+  region.rows = dense ? 1 : static_cast<std::uint32_t>(extent.height);
+  region.row_pitch = dense ? 0 : side.pitch;
+  return region;
+}
+
+std::uint32_t word_of(const CUDA_MEMSET_NODE_PARAMS& set) {
+  return runtime::fill_word(set.value, static_cast<int>(set.elementSize)).value();
+}
+
 }  // namespace
 
 CUresult check_fill(const CUDA_MEMSET_NODE_PARAMS& set) {
@@ -716,16 +733,11 @@ CUresult set_memory(StreamObject& stream, const CUDA_MEMSET_NODE_PARAMS& set, bo
   given = false;
   if (!set.width || !set.height) return eSuccess;
   if (CUresult code = resolve_fill(set, side, extent); code != eSuccess) return code;
-  const bool dense = set.height == 1 || side.pitch == extent.width;
-  const std::size_t bytes = extent.width * set.height;
-  given = dense && side.offset % 4 == 0 && bytes % 4 == 0 && side.kind == kMemoryDevice &&
-          is_for_queue(stream, {&side});
+  given = side.kind == kMemoryDevice && is_for_queue(stream, {&side});
   if (!given) return eSuccess;
-  const std::uint32_t word = set.elementSize == 1   ? (set.value & 0xff) * 0x01010101u
-                             : set.elementSize == 2 ? (set.value & 0xffff) * 0x00010001u
-                                                    : set.value;
   return give_queue(stream, [&](Stream& opened) {
-    return opened.fill(*side.memory->buffer, side.offset, bytes, word);
+    return runtime::fill_rows(*opened.state(), *side.memory->buffer, region_of_fill(side, extent),
+                              word_of(set));
   });
 }
 
@@ -740,35 +752,17 @@ CUresult set_memory(ContextObject& context, const CUDA_MEMSET_NODE_PARAMS& set) 
   Side side;
   Extent extent;
   if (CUresult code = resolve_fill(set, side, extent); code != eSuccess) return code;
-  const std::size_t row = extent.width;
-  const bool dense = set.height == 1 || side.pitch == row;
-  const std::size_t bytes = dense ? row * set.height : row;
-  std::vector<std::byte> pattern;
-  const auto fill_row = [&](std::byte* to, std::size_t count) {
-    if (set.elementSize == 1) {
-      std::memset(to, static_cast<int>(set.value & 0xff), count);
-      return;
-    }
-    for (std::size_t at = 0; at < count; at += set.elementSize)
-      std::memcpy(to + at, &set.value, set.elementSize);
-  };
-  CUresult code = eSuccess;
+  const std::uint32_t word = word_of(set);
   if (side.kind == kMemoryHost) {
-    if (code = settle(context); code != eSuccess) return code;
-    for (std::size_t y = 0; y < (dense ? 1 : set.height); ++y)
-      fill_row(side.host + y * side.pitch, bytes);
+    if (CUresult code = settle(context); code != eSuccess) return code;
+    for (std::size_t y = 0; y < extent.height; ++y)
+      runtime::fill_mapped(side.host + y * side.pitch, extent.width, word);
     return eSuccess;
   }
-  Buffer& buffer = *side.memory->buffer;
-  if (dense || buffer.mapped()) {
-    for (std::size_t y = 0; y < (dense ? 1 : set.height) && code == eSuccess; ++y)
-      code = done(buffer.fill(side.offset + y * side.pitch, bytes, set.value,
-                              static_cast<int>(set.elementSize)));
-  } else {
-    pattern.resize(row * set.height);
-    fill_row(pattern.data(), pattern.size());
-    code = write_side(side, extent, pattern.data(), row, row * set.height);
-  }
+  const runtime::BufferState& buffer = *side.memory->buffer->state();
+  const auto rows = runtime::resolve_fill(buffer, region_of_fill(side, extent));
+  if (!rows) return report(rows.error());
+  const CUresult code = done(runtime::fill_rows(*buffer.device, buffer.base(), *rows, word));
   return code == eSuccess ? collect(context) : code;
 }
 

@@ -1,5 +1,5 @@
-// Copies of many rows within the device's memory, and from and to page-locked memory, at every
-// alignment: all bytes are compared with what loops of the host make.
+// Copies and fills of many rows within the device's memory, and copies from and to page-locked
+// memory, at every alignment: all bytes are compared with what loops of the host make.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -110,6 +110,8 @@ void all_within_device(cudaStream_t stream) {
   within_device({0, 512, 3000}, {16, 1024, 3000}, {512, 3000, 1}, stream);
   within_device({5, 4, 20000}, {1, 3, 20000}, {3, 20000, 1}, stream);
   within_device({0, 64, 100}, {0, 64, 100}, {64, 100, 1}, stream);  // one row
+  for (size_t at : {0, 1, 2, 4, 15, 16})
+    within_device({at, 300001, 1}, {5, 300001, 1}, {300001 - at, 1, 1}, stream);
   within_device({0, 70016, 80}, {16, 70000, 80}, {66000, 80, 1}, stream);
   within_device({0, 20, 150000}, {4, 24, 150000}, {20, 150000, 1}, stream);
   // Boxes: slices apart, rows dense or not.
@@ -118,6 +120,121 @@ void all_within_device(cudaStream_t stream) {
   within_device({4, 40, 9}, {8, 40, 13}, {40, 9, 66}, stream);
   within_device({0, 40, 9}, {8, 40, 9}, {40, 9, 66}, stream);
   within_device({2, 8, 1}, {6, 10, 1}, {6, 1, 300}, stream);
+}
+
+/// Elements of `element` bytes that are `value`, in rows of `width` bytes. As a node of a graph, or
+/// as a call for those of one byte.
+void fill_rows(size_t at, size_t pitch, size_t width, size_t height, unsigned element,
+               unsigned value, cudaStream_t stream, bool in_graph) {
+  const size_t bytes = at + pitch * (height - 1) + width + 32;
+  unsigned char* memory;
+  CHECK(cudaMalloc(&memory, bytes));
+  scramble_in(stream, memory, bytes, 14);
+  if (in_graph) {
+    cudaMemsetParams p{};
+    p.dst = memory + at;
+    p.pitch = pitch;
+    p.value = value;
+    p.elementSize = element;
+    p.width = width / element;
+    p.height = height;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddMemsetNode(&node, graph, nullptr, 0, &p));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+  } else if (height > 1) {
+    CHECK(stream ? cudaMemset2DAsync(memory + at, pitch, (int)value, width, height, stream)
+                 : cudaMemset2D(memory + at, pitch, (int)value, width, height));
+  } else {
+    CHECK(stream ? cudaMemsetAsync(memory + at, (int)value, width, stream)
+                 : cudaMemset(memory + at, (int)value, width));
+  }
+  CHECK(cudaStreamSynchronize(stream));
+  Bytes is(bytes), wanted = scrambled(bytes, 14);
+  CHECK(cudaMemcpy(is.data(), memory, bytes, cudaMemcpyDeviceToHost));
+  for (size_t y = 0; y < height; ++y)
+    for (size_t x = 0; x < width; ++x)
+      wanted[at + y * pitch + x] = (unsigned char)(value >> 8 * (x % element));
+  compare("fill", is, wanted, {at, pitch, height}, {at, pitch, height}, {width, height, 1});
+  CHECK(cudaFree(memory));
+}
+
+void all_fills(cudaStream_t stream) {
+  for (size_t at : {0, 1, 2, 7, 16, 19})
+    for (size_t width : {1, 4, 15, 16, 33, 4099}) {
+      fill_rows(at, width, width, 1, 1, 0xa5, stream, false);
+      fill_rows(at, width + 3, width, 70, 1, 0x3c, stream, false);
+    }
+  fill_rows(3, 9, 9, 100, 1, 0x77, stream, false);  // one row
+  fill_rows(2, 6, 4, 30000, 2, 0xbeef, stream, true);
+  fill_rows(6, 70, 62, 65, 2, 0x1234, stream, true);
+  fill_rows(4, 24, 20, 99, 4, 0x12345678, stream, true);
+  fill_rows(12, 4000, 4000, 1, 4, 0x9abcdef0, stream, true);
+}
+
+/// A captured copy of rows and a fill between kernels, replayed: each replay sees what the one
+/// before left.
+void captured(cudaStream_t stream) {
+  const Rows source{3, 50, 90}, target{17, 64, 90};
+  const Box box{41, 90, 1};
+  const size_t bytes = bytes_of(target, box) + 16;
+  unsigned char *from, *to;
+  CHECK(cudaMalloc(&from, bytes));
+  CHECK(cudaMalloc(&to, bytes));
+  scramble_in(stream, from, bytes, 20);
+  scramble_in(stream, to, bytes, 21);
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  copy(from, source, to, target, box, cudaMemcpyDeviceToDevice, stream);
+  scramble_in(stream, from, bytes, 22);
+  CHECK(cudaMemset2DAsync(from + 1, 50, 9, 20, 30, stream));
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  Bytes in = scrambled(bytes, 20), wanted = scrambled(bytes, 21);
+  for (int replay = 0; replay < 3; ++replay) {
+    CHECK(cudaGraphLaunch(exec, stream));
+    copy_rows(in, source, wanted, target, box);
+    in = scrambled(bytes, 22);
+    for (size_t y = 0; y < 30; ++y) std::fill_n(in.begin() + 1 + y * 50, 20, (unsigned char)9);
+    if (replay == 1) continue;
+    CHECK(cudaStreamSynchronize(stream));
+    Bytes is(bytes);
+    CHECK(cudaMemcpy(is.data(), to, bytes, cudaMemcpyDeviceToHost));
+    compare("captured", is, wanted, source, target, box);
+    CHECK(cudaMemcpy(is.data(), from, bytes, cudaMemcpyDeviceToHost));
+    compare("captured fill", is, in, source, target, box);
+  }
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaFree(from));
+  CHECK(cudaFree(to));
+}
+
+/// Pageable memory of more than is copied at once.
+void pageable(size_t bytes, size_t row) {
+  const size_t pitch = row + 13, rows = bytes / pitch;
+  unsigned char* device;
+  CHECK(cudaMalloc(&device, bytes + 5));
+  const Bytes in = scrambled(bytes, 15);
+  Bytes back(bytes, 1), wanted(bytes, 1);
+  CHECK(cudaMemcpy(device + 5, in.data(), bytes, cudaMemcpyHostToDevice));
+  CHECK(cudaMemcpy(back.data(), device + 5, bytes, cudaMemcpyDeviceToHost));
+  EXPECT(back == in);
+  std::fill(back.begin(), back.end(), (unsigned char)1);
+  CHECK(cudaMemset(device, 0, bytes));
+  CHECK(cudaMemcpy2D(device + 1, row + 2, in.data(), pitch, row, rows, cudaMemcpyHostToDevice));
+  CHECK(cudaMemcpy2D(back.data(), pitch, device + 1, row + 2, row, rows, cudaMemcpyDeviceToHost));
+  copy_rows(in, {0, pitch, rows}, wanted, {0, pitch, rows}, {row, rows, 1});
+  EXPECT(back == wanted);
+  CHECK(cudaFree(device));
 }
 
 /// Two windows of one allocation that have no byte in common.
@@ -244,7 +361,14 @@ void in_turn(unsigned char* host, unsigned char* back, size_t bytes, cudaStream_
 int main() {
   cudaStream_t stream;
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  for (cudaStream_t each : {cudaStream_t{}, stream}) all_within_device(each);
+  for (cudaStream_t each : {cudaStream_t{}, stream}) {
+    all_within_device(each);
+    all_fills(each);
+  }
+  captured(stream);
+  pageable(9 << 20, 100);
+  pageable((13 << 20) + 3, (2 << 20) - 1);
+  pageable((7 << 20) + 1, (3 << 20) + 1);
   within_one_allocation();
 
   constexpr size_t kBytes = 3 << 20, kFirst = 12289, kLocked = 2 << 20;
