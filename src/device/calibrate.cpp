@@ -39,6 +39,7 @@ void without_features(Profile& profile) {
   if (!profile.features.matrices_f16) profile.exactness.exact_matrices_f16 = false;
   if (!profile.features.matrices_bf16) profile.exactness.exact_matrices_bf16 = false;
   if (!profile.features.matrices_s8) profile.exactness.exact_matrices_s8 = false;
+  if (!profile.features.float16) profile.exactness.exact_float16 = false;
   if (!profile.features.float64)
     profile.exactness.exact_float64 = profile.exactness.exact_div64 =
         profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =

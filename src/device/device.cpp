@@ -253,11 +253,13 @@ std::vector<std::string> with_option(std::vector<std::string> names, Option opti
 
 /// The float controls that modules declare, by width.
 struct FloatControls {
-  std::array<bool, 3> of32, of64;
+  std::array<bool, 3> of16, of32, of64;
   explicit FloatControls(const Features& f)
-      : of32{f.preserves_denormals32, f.rounds_even32, f.keeps_specials32},
+      : of16{f.preserves_denormals16, f.rounds_even16, f.keeps_specials16},
+        of32{f.preserves_denormals32, f.rounds_even32, f.keeps_specials32},
         of64{f.preserves_denormals64, f.rounds_even64, f.keeps_specials64} {}
   void put(Features& f) const {
+    f.preserves_denormals16 = of16[0], f.rounds_even16 = of16[1], f.keeps_specials16 = of16[2];
     f.preserves_denormals32 = of32[0], f.rounds_even32 = of32[1], f.keeps_specials32 = of32[2];
     f.preserves_denormals64 = of64[0], f.rounds_even64 = of64[1], f.keeps_specials64 = of64[2];
   }
@@ -269,10 +271,12 @@ struct FloatControls {
 void forget_floats(Profile& profile, const FloatControls& had) {
   const FloatControls now(profile.features);
   auto& e = profile.exactness;
+  if (now.of16 != had.of16) e.exact_float16 = false;
   if (now.of32 != had.of32)
     e.denormals32 = e.flushes_denormals32 = e.exact_div32 = e.exact_sqrt32 = e.exact_compare32 =
         e.fused_fma32 = e.fma_denormals32 = e.exact_convert32 = e.canonical_nan32 =
-            e.native_approx = e.exact_widen64 = e.exact_narrow64 = false;
+            e.native_approx = e.exact_widen64 = e.exact_narrow64 = e.exact_widen16 =
+                e.canonical_nan16 = false;
   if (now.of64 != had.of64)
     e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = e.exact_widen64 =
         e.exact_narrow64 = false;
@@ -407,6 +411,7 @@ Result<Device> vulkan::adopt(const AdoptedDevice& external, const DeviceOptions&
   Features& features = state->profile.features;
   const bool matrices = has.matrices.cooperativeMatrix && has.memory_model.vulkanMemoryModel &&
                         has.memory_model.vulkanMemoryModelDeviceScope;
+  features.float16 = features.float16 && has.int8.shaderFloat16;
   features.matrices_f16 = features.matrices_f16 && matrices && has.int8.shaderFloat16;
   features.matrices_bf16 =
       features.matrices_bf16 && matrices && has.bfloat16.shaderBFloat16CooperativeMatrix;

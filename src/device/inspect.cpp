@@ -101,6 +101,7 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   allow(profile.features.device_addresses, chain.addresses.bufferDeviceAddress);
   allow(profile.features.int64, core.shaderInt64);
   allow(profile.features.float64, core.shaderFloat64);
+  allow(profile.features.float16, chain.int8.shaderFloat16);
   allow(profile.features.storage8, chain.storage8.storageBuffer8BitAccess && chain.int8.shaderInt8);
   allow(profile.features.storage16, chain.storage16.storageBuffer16BitAccess && core.shaderInt16);
   allow(profile.features.buffer_atomics64, chain.atomic_int64.shaderBufferInt64Atomics);
@@ -164,18 +165,23 @@ void fill_matrices(const Instance& instance, VkPhysicalDevice physical, const Fe
 
 /// Denormals, rounding and special values that modules may ask to be kept.
 void fill_float_controls(const VkPhysicalDeviceFloatControlsProperties& has, Features& features) {
-  // Where the widths depend on each other, both are declared or neither.
-  const auto set = [](bool& has32, bool& has64, VkBool32 in32, VkBool32 in64,
-                      VkShaderFloatControlsIndependence independence) {
+  // Where the widths depend on each other, those that do are declared or none.
+  const auto set = [](bool& has16, bool& has32, bool& has64, VkBool32 in16, VkBool32 in32,
+                      VkBool32 in64, VkShaderFloatControlsIndependence independence) {
     const bool apart = independence != VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE;
+    has16 = in16 && (independence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL ||
+                     (in64 && (apart || in32)));
     has32 = in32 && (apart || in64);
     has64 = in64 && (apart || in32);
   };
-  set(features.preserves_denormals32, features.preserves_denormals64,
+  set(features.preserves_denormals16, features.preserves_denormals32,
+      features.preserves_denormals64, has.shaderDenormPreserveFloat16,
       has.shaderDenormPreserveFloat32, has.shaderDenormPreserveFloat64,
       has.denormBehaviorIndependence);
-  set(features.rounds_even32, features.rounds_even64, has.shaderRoundingModeRTEFloat32,
+  set(features.rounds_even16, features.rounds_even32, features.rounds_even64,
+      has.shaderRoundingModeRTEFloat16, has.shaderRoundingModeRTEFloat32,
       has.shaderRoundingModeRTEFloat64, has.roundingModeIndependence);
+  features.keeps_specials16 = has.shaderSignedZeroInfNanPreserveFloat16;
   features.keeps_specials32 = has.shaderSignedZeroInfNanPreserveFloat32;
   features.keeps_specials64 = has.shaderSignedZeroInfNanPreserveFloat64;
 }

@@ -23,6 +23,7 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(bufferDeviceAddress, "device_addresses", addresses),
     PTX2SPV_ROW(shaderInt64, "int64", features.features),
     PTX2SPV_ROW(shaderFloat64, "float64", features.features),
+    PTX2SPV_ROW(shaderFloat16, "float16", int8),
     PTX2SPV_ROW(shaderInt8, "storage8", int8),
     PTX2SPV_ROW(storageBuffer8BitAccess, "storage8", storage8),
     PTX2SPV_ROW(shaderInt16, "storage16", features.features),
@@ -73,8 +74,6 @@ void keep_used_features(FeatureChain& chain) {
                      chain.storage16.storageBuffer16BitAccess};
   chain.storage8 = {chain.storage8.sType, chain.storage8.pNext,
                     chain.storage8.storageBuffer8BitAccess};
-  // Matrices of halves have them.
-  chain.int8.shaderFloat16 = chain.int8.shaderFloat16 && chain.matrices.cooperativeMatrix;
   chain.matrices.cooperativeMatrixRobustBufferAccess = VK_FALSE;
   chain.bfloat16.shaderBFloat16DotProduct = VK_FALSE;
   chain.memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;

@@ -120,9 +120,9 @@ Asker::Asker(Device device, DeviceIdentity identity, ExecutorPolicy by)
   safe.apply(profile_);
   // A question that Vulkan's report answers for a device is asked of the interpreter all the same.
   if (interpreted())
-    profile_.features.int64 = profile_.features.float64 = profile_.features.subgroup_ops =
-        profile_.features.matrices_f16 = profile_.features.matrices_bf16 =
-            profile_.features.matrices_s8 = true;
+    profile_.features.int64 = profile_.features.float16 = profile_.features.float64 =
+        profile_.features.subgroup_ops = profile_.features.matrices_f16 =
+            profile_.features.matrices_bf16 = profile_.features.matrices_s8 = true;
 }
 
 Result<Asker> Asker::open(const DeviceOptions& options, ExecutorPolicy by) {

@@ -260,6 +260,101 @@ Answer exact_narrow64(Asker& asker) {
       kBlocks, in);
 }
 
+/// Every half, with another one beside it.
+Words all_halves() {
+  Words words;
+  for (std::uint32_t i = 0; i < 0x10000; i += 2) words.push_back(i | (i + 1) << 16);
+  return words;
+}
+
+Answer exact_widen16(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.exact_widen16 = true;
+  return right(asker, profile,
+               {"mov.b32 {%h1, %h2}, %r1;\ncvt.f32.f16 %f1, %h1;\ncvt.f32.f16 %f2, %h2;\n"
+                "st.global.f32 [%d1], %f1;\nst.global.f32 [%d1+4], %f2;\n",
+                1, 2},
+               0x8000 / kBlock, all_halves());
+}
+
+/// Tuples of words of two halves.
+Words halves(std::uint32_t blocks, unsigned each, Kind kind) {
+  ieee::Sequence sequence(6);
+  Words words;
+  for (std::uint32_t i = 0; i < blocks * kBlock * each; ++i) {
+    const std::uint32_t low = ieee::half(sequence, kind);
+    words.push_back(low | ieee::half(sequence, kind) << 16);
+  }
+  return words;
+}
+
+/// Products a little less than half an ulp of the addend, less than single precision shows beside
+/// it: (1 + 2^-10) (1 - 2^-10), with any signs.
+Words near_ties(std::uint32_t blocks) {
+  ieee::Sequence sequence(7);
+  const auto two = [&](std::uint32_t low, std::uint32_t high) {
+    return (low | high << 16) ^ (sequence.next() & 0x80008000);
+  };
+  Words in;
+  for (std::uint32_t i = 0; i < blocks * kBlock; ++i) {
+    const std::uint32_t x = sequence.next() >> 8, a = 13 + x % 4, b = 9 + (x >> 4) % 6;
+    const std::uint32_t c = (a + b - 15 + 11) << 10, left = x >> 8;
+    in.push_back(two(a << 10 | 1, a << 10 | 1));
+    in.push_back(two((b << 10) - 2, (b << 10) - 2));
+    in.push_back(two(c | (left & 0x3ff), c | (left >> 6 & 0x3ff)));
+  }
+  return in;
+}
+
+Answer exact_float16(Asker& asker) {
+  if (!asker.profile().features.float16) return {0, "it has no float16"};
+  Profile profile = asker.profile();
+  profile.exactness.exact_float16 = true;
+  // Sums with zeros and products with one, which drivers simplify, among them.
+  const ProbeKernel kernel = {
+      "add.rn.f16x2 %r4, %r1, %r2;\nsub.rn.f16x2 %r5, %r2, %r3;\nmul.rn.f16x2 %r6, %r1, %r3;\n"
+      "st.global.u32 [%d1], %r4;\nst.global.u32 [%d1+4], %r5;\nst.global.u32 [%d1+8], %r6;\n"
+      "mov.b32 %r7, 0x80000000;\nadd.rn.f16x2 %r4, %r1, %r7;\n"
+      "mov.b32 %r7, 0x80003c00;\nmul.rn.f16x2 %r5, %r1, %r7;\n"
+      "fma.rn.f16x2 %r6, %r1, %r2, %r3;\nst.global.u32 [%d1+12], %r4;\n"
+      "st.global.u32 [%d1+16], %r5;\nst.global.u32 [%d1+20], %r6;\n"
+      "mov.b32 {%h1, %h2}, %r1;\nadd.rn.f16 %h3, %h1, %h2;\nmul.rn.f16 %h2, %h1, %h3;\n"
+      "fma.rn.f16 %h3, %h1, %h2, %h3;\nmov.b32 %r6, {%h3, %h2};\n"
+      "add.rn.f16x2 %r8, %r6, %r2;\nmul.rn.f16x2 %r8, %r8, %r3;\n"
+      "st.global.u32 [%d1+24], %r6;\nst.global.u32 [%d1+28], %r8;\n",
+      3, 8};
+  constexpr std::uint32_t kBlocks = 32;
+  Words in = near_ties(kBlocks);
+  for (const Kind kind : {Kind::any, Kind::normal, Kind::close}) {
+    const Words more = halves(kBlocks, kernel.in, kind);
+    in.insert(in.end(), more.begin(), more.end());
+  }
+  return right(asker, profile, kernel, 4 * kBlocks, in);
+}
+
+/// Every NaN, and numbers that make one.
+Answer canonical_nan16(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.canonical_nan16 = true;
+  constexpr std::uint32_t kNumbers[] = {0x0000, 0x8000, 0x3e00, 0x7c00, 0xfc00,
+                                        0x7e00, 0xfe12, 0x7c91, 0xffff, 0xfc01};
+  Words in;
+  for (const std::uint32_t a : kNumbers)
+    for (const std::uint32_t b : kNumbers)
+      for (const std::uint32_t c : kNumbers)
+        in.insert(in.end(), {a | b << 16, b | c << 16, c | a << 16, c << 16 | b});
+  in.resize(in.size() / (4 * kBlock) * 4 * kBlock);
+  return right(asker, profile,
+               {"add.rn.f16x2 %r5, %r1, %r2;\nmul.rn.f16x2 %r6, %r1, %r2;\n"
+                "fma.rn.f16x2 %r7, %r1, %r2, %r3;\nst.global.u32 [%d1], %r5;\n"
+                "st.global.u32 [%d1+4], %r6;\nst.global.u32 [%d1+8], %r7;\n"
+                "mov.b32 {%h1, %h2}, %r1;\ncvt.f32.f16 %f1, %h1;\nmov.b32 %f2, %r4;\n"
+                "cvt.rn.f16.f32 %h1, %f2;\nmov.b32 %r5, {%h1, %h1};\n"
+                "st.global.f32 [%d1+12], %f1;\nst.global.u32 [%d1+16], %r5;\n",
+                4, 5},
+               static_cast<std::uint32_t>(in.size() / 4 / kBlock), in);
+}
+
 /// Whether a word is within the bounds that the manual gives approximations. The emulation's are;
 /// only hardware has the bits.
 bool near(std::uint32_t want, std::uint32_t got) {
@@ -328,6 +423,11 @@ std::span<const Question> float_questions() {
        canonical_nan32},
       {"second_nan64", "of two NaN, do float64 sums, products and fma keep NVIDIA's?",
        second_nan64},
+      {"exact_widen16", "does float16 to float32 keep denormals?", exact_widen16},
+      {"exact_float16", "are sums, products and Fma of float16 IEEE, denormals included?",
+       exact_float16},
+      {"canonical_nan16", "do float16 arithmetic and conversions of float16 give one NaN?",
+       canonical_nan16},
       {"native_approx", "are Exp2, Log2, Sin, Cos, InverseSqrt and Sqrt NVIDIA's to the bit?",
        native_approx},
   };

@@ -42,6 +42,21 @@ inline std::uint32_t single(Sequence& sequence, Kind kind) {
   }
 }
 
+/// A number of half precision.
+inline std::uint32_t half(Sequence& sequence, Kind kind) {
+  constexpr std::uint32_t kSpecial[] = {0x0000, 0x8000, 0x0001, 0x83ff, 0x0400, 0x8400, 0x3c00,
+                                        0xbc00, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0x3800, 0x0200};
+  const std::uint32_t bits = sequence.next() >> 16;
+  if (kind == Kind::normal) return (bits & 0x83ff) | (11 + (bits >> 10) % 9) << 10;
+  if (kind == Kind::close) return (bits & 0x83ff) | (14 + (bits >> 10) % 3) << 10;
+  switch (sequence.next() >> 30) {
+    case 0: return kSpecial[bits % std::size(kSpecial)];
+    case 1: return bits & 0x83ff;                             // denormal
+    case 2: return (bits & 0x83ff) | (bits >> 10 & 7) << 10;  // near it
+    default: return bits;
+  }
+}
+
 /// The high word of a double-precision number in the second word.
 inline void wide(Sequence& sequence, Kind kind, std::vector<std::uint32_t>& words) {
   const std::uint32_t low = sequence.next(), bits = sequence.next();

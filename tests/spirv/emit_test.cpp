@@ -144,6 +144,29 @@ TEST(Emit, native_floats) {
   EXPECT_NE(text.find("NoContraction"), std::string::npos);
 }
 
+TEST(Emit, native_halves) {
+  for (const bool has : {false, true}) {
+    const std::string text = check_all(
+        [&](Kernel& k, const Profile& p) {
+          const Value a = k.input(Type::i32), b = k.input(Type::i32, 4);
+          const Value high = k.b.op2(Op::lshr, a, k.b.i32(16));
+          const Value sum = k.b.op2(Op::native_fadd, k.inst(Op::native_widen16, Type::i32, {a}),
+                                    k.inst(Op::native_widen16, Type::i32, {high}));
+          k.output(sum);
+          if (!p.features.float16) return;
+          const Value minus = k.b.op2(Op::xor_, b, k.b.i32(0x80008000));
+          k.output(k.b.op2(Op::native_hadd2, a, minus), 4);
+          k.output(k.b.op2(Op::native_hmul2, a, b), 8);
+          k.output(k.inst(Op::native_hfma2, Type::i32, {a, b, minus}), 12);
+        },
+        {}, [&](const Profile& p) { return p.features.float16 == has; });
+    ASSERT_FALSE(text.empty());
+    for (const char* of_float16 : {"Float16", "OpFConvert", "OpFNegate %v2half", "Fma"})
+      EXPECT_EQ(text.find(of_float16) != std::string::npos, has) << of_float16 << text;
+    EXPECT_EQ(text.find("UnpackHalf2x16") != std::string::npos, !has) << text;
+  }
+}
+
 // A driver that makes a product and a sum of an fma, which SPIR-V permits, rounds twice then: it is
 // seen to, whatever it makes of the two elsewhere.
 TEST(Emit, an_fma_is_one_operation) {

@@ -62,7 +62,8 @@ void Emitter::scan() {
         case Op::smin:
         case Op::smax:
         case Op::native_from_s: use = as_signed; break;
-        case Op::native_from_u: use = as_bits; break;
+        case Op::native_from_u:
+        case Op::native_widen16: use = as_bits; break;
         default: break;
       }
       const auto args = f_.args(v);
@@ -172,6 +173,7 @@ void Emitter::float_controls() {
     unsigned width;
     bool used, denormals, even, specials;
   } widths[] = {
+      {16, halves_, has.preserves_denormals16, has.rounds_even16, has.keeps_specials16},
       {32, b_.has_float(32), has.preserves_denormals32, has.rounds_even32, has.keeps_specials32},
       {64, b_.has_float(64), has.preserves_denormals64, has.rounds_even64, has.keeps_specials64}};
   const auto declare = [&](bool with, spv::Capability capability, spv::ExecutionMode mode,
@@ -357,7 +359,7 @@ void Emitter::missing_blocks() {
 
 void Emitter::instruction(Value v) {
   const Inst& inst = f_.insts[v];
-  if (is_within(inst.op, Op::native_fadd, Op::native_fconvert)) return native_float(v, inst);
+  if (is_within(inst.op, Op::native_fadd, Op::native_hfma2)) return native_float(v, inst);
   if (is_within(inst.op, Op::zext, Op::extract)) return convert(v, inst);
   switch (inst.op) {
     case Op::constant:

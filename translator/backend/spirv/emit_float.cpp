@@ -60,9 +60,59 @@ void Emitter::native_float(Value v, const Inst& inst) {
       if (pairs(inst.type)) return unexpected(inst);
       return set(v, op(spv::Op::OpConvertFToU, type(inst.type), in(0)));
     // A conversion rounds: Mesa 24 and later take one to fewer bits and back for nothing otherwise.
+    case Op::native_widen16: return widen16(v);
+    case Op::native_hadd2:
+    case Op::native_hmul2:
+    case Op::native_hfma2: {
+      const Id two = b_.type_vector(type_half(), 2);
+      const auto half = [&](unsigned i) {
+        const Value word = f_.arg(v, i);
+        std::uint64_t mask = 0;
+        const bool negated = f_.insts[word].op == Op::xor_ && is_constant(f_.arg(word, 1), mask) &&
+                             mask == 0x80008000u;
+        const Id plain = op(spv::Op::OpBitcast, two, value(negated ? f_.arg(word, 0) : word));
+        return negated ? op(spv::Op::OpFNegate, two, plain) : plain;
+      };
+      Id result = 0;
+      if (inst.op == Op::native_hfma2)
+        result = ext(GLSLstd450Fma, two, half(0), half(1), half(2));
+      else
+        result = op(inst.op == Op::native_hadd2 ? spv::Op::OpFAdd : spv::Op::OpFMul, two, half(0),
+                    half(1));
+      b_.decorate(result, spv::Decoration::NoContraction);
+      return set(v, op(spv::Op::OpBitcast, b_.type_uint(), result));
+    }
     case Op::native_fconvert: return exact(op(spv::Op::OpFConvert, float_type(), in(0)));
     default: return unexpected(inst);
   }
+}
+
+/// Of arithmetic, which declares its float controls.
+Id Emitter::type_half() {
+  b_.capability(spv::Capability::Float16);
+  halves_ = true;
+  return b_.type_float(16);
+}
+
+void Emitter::widen16(Value v) {
+  // Either half of a word needs no shift and no mask.
+  std::uint64_t by = 0;
+  Value word = f_.arg(v, 0);
+  const Op part = f_.insts[word].op;
+  const bool known = (part == Op::lshr || part == Op::and_) && is_constant(f_.arg(word, 1), by);
+  const bool second = known && part == Op::lshr && by == 16;
+  if (second || (known && part == Op::and_ && by == 0xffff)) word = f_.arg(word, 0);
+  const Id single = b_.type_float(32);
+  const auto half_of = [&](Id both, Id type) {
+    return op(spv::Op::OpCompositeExtract, type, both, second ? 1u : 0u);
+  };
+  if (!p_.features.float16)
+    return set_float(
+        v, half_of(ext(GLSLstd450UnpackHalf2x16, b_.type_vector(single, 2), value(word)), single));
+  const Id both = op(spv::Op::OpBitcast, b_.type_vector(type_half(), 2), value(word));
+  const Id wide = op(spv::Op::OpFConvert, single, half_of(both, type_half()));
+  b_.decorate(wide, spv::Decoration::NoContraction);
+  set_float(v, wide);
 }
 
 /// Drivers inline calls unless they are told not to: NVIDIA's compiles a kernel with 328 calls of

@@ -96,6 +96,8 @@ class Emitter {
   void shift(Value v, const Inst& inst);
   void divide(Value v, const Inst& inst);
   void convert(Value v, const Inst& inst);
+  Id type_half();
+  void widen16(Value v);
   void native_float(Value v, const Inst& inst);
   spv::FunctionControlMask control_of(std::string_view routine);
   void library_call(Value v, const Inst& inst);
@@ -212,6 +214,7 @@ class Emitter {
     put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);
   }
   View local_view_ = View::u32;  ///< of local memory: narrow where all of its accesses are
+  bool halves_ = false;          ///< arithmetic of f16
   bool volatile_ = false, uses_local_ = false, writes_images_ = false, reconverges_ = false;
   std::optional<EmitError> error_;
   std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines

@@ -105,7 +105,13 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
       for (unsigned i = 0; i < inst.count; ++i) all &= z(i);
       return outside | all;
     }
-    default: return outside;
+    default: {
+      // Arithmetic of halves gives halves.
+      const NumKind kind = inst.op == Op::fcvt ? inst.fp.to : inst.fp.kind;
+      const bool half = is_within(inst.op, Op::fadd, Op::fcvt) && inst.type == Type::i32 &&
+                        (kind == NumKind::f16 || kind == NumKind::bf16);
+      return half ? ~0xffffull : outside;
+    }
   }
 }
 

@@ -12,6 +12,7 @@ bool FloatLegaliser::run() {
     const Inst inst = f_.insts[v];
     const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
     if (!semantic) {
+      if (const auto word = word_of_halves(v)) return *word;
       ranges_.follow(v);
       return v;
     }
@@ -208,8 +209,14 @@ std::string FloatLegaliser::routine(const Row& row, const FpAttr& fp) const {
 
 Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> args) {
   const NumKind kind = inst.fp.kind;
+  if (const auto two = two_halves(inst)) {
+    const Value own = native_half(inst, *two, args);
+    return inst.fp.sat ? saturate(kind, own) : own;
+  }
   if (inst.fp.ftz)
     for (Value& a : args) a = flush(kind, a);
+  const bool chosen = row.op == Op::fmin || row.op == Op::fmax;
+  if (kind == NumKind::f16 && chosen) return extreme_half(inst, args);
   Value result, exact;
   if (inst.op == Op::ffma) {
     // Rounded to odd in single precision first, so that the second rounding sees what the first
@@ -232,9 +239,9 @@ Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> 
     single.fp.ftz = single.fp.sat = false;
     // Half-precision values and their sums and products are no single-precision denormals.
     single.fp.ftz = kind == NumKind::f16 && device_flushes();
+    single.fp.checked = kind == NumKind::f16 && inst.type == Type::i1;
     result = exact = arithmetic(single, args);
     if (inst.type == Type::i1) return result;
-    const bool chosen = row.op == Op::fmin || row.op == Op::fmax;
     if (kind == NumKind::bf16 && chosen)
       result = b_.op2(Op::lshr, result, b_.i32(16));
     else
@@ -253,7 +260,9 @@ Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> 
 
 Value FloatLegaliser::widen(NumKind kind, Value a) {
   if (kind == NumKind::bf16) return b_.op2(Op::shl, a, b_.i32(16));
-  return kind == NumKind::f16 ? call("f32_from_f16", Type::i32, {a}) : a;
+  if (kind != NumKind::f16) return a;
+  return p_.exactness.exact_widen16 ? b_.inst(Op::native_widen16, Type::i32, {a})
+                                    : call("f32_from_f16", Type::i32, {a});
 }
 
 }  // namespace ptx2spv::passes::floats

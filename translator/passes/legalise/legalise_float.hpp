@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "translator/passes/analysis/float_ranges.hpp"
@@ -137,7 +138,21 @@ class FloatLegaliser {
   // Half formats compute in single precision: its 24 bits round twice without harm for everything
   // but fma.
   Value half(const Inst& inst, const Row& row, std::vector<Value> args);
+  /// As f32, for arithmetic, which tells no NaN from another.
   Value widen(NumKind kind, Value a);
+
+  // legalise_float_halves.cpp: f16 by the device's own operations, which take two at once
+  std::optional<Op> two_halves(const Inst& inst) const;
+  Value native_half(const Inst& inst, Op op, const std::vector<Value>& args);
+  /// Both halves of a word that two operations in a row gave.
+  std::optional<Value> word_of_halves(Value v) const;
+  /// The lesser or the greater of two numbers, as integers in the same order.
+  Value extreme_half(const Inst& inst, const std::vector<Value>& args);
+  /// NaN in either half of a word become 0x7fff, if the device does not see to it.
+  Value canonical_halves(Value word);
+  /// Whether a word has `low` and `high` as its halves, or can be had for one operation.
+  bool are_joined(Value low, Value high) const;
+  Value joined(Value low, Value high);
 
   // legalise_float_native.cpp: what the device does itself
   // A comparison with a normal number comes out the same where the device takes denormals for zero.
@@ -217,6 +232,20 @@ class FloatLegaliser {
   SsaRewriter rewrite_;
   Builder& b_;
   FloatRanges ranges_;
+  /// A result of f16: the operation, and the word that has it as a half.
+  struct Half {
+    Inst inst;
+    std::vector<Value> args;
+    Value result;
+    BlockId block;
+    bool taken = false;
+  };
+  struct InWord {
+    Value word;
+    bool high;
+  };
+  std::vector<Half> halves_;  ///< the last ones
+  std::unordered_map<Value, InWord> in_word_;
   std::vector<bool> flushed_;  ///< values of single precision that are no denormals
 };
 

@@ -108,7 +108,7 @@ Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
   Value result = a;
   if (to_integral(fp.round)) {
     if (kind == NumKind::f16 || kind == NumKind::bf16) {
-      result = widen(kind, result);
+      result = recode({.kind = kind, .to = NumKind::f32}, kind, result);
       kind = NumKind::f32;
     }
     if (fast_ && kind == NumKind::f32) {
@@ -138,7 +138,11 @@ Value FloatLegaliser::recode(const FpAttr& fp, NumKind kind, Value a) {
   const std::string_view round = rounding(fp.round);
   if (kind == to) return a;
   // Widenings are exact; halves go by way of single precision.
-  if (to == NumKind::f32 && kind == NumKind::f16) return widen(kind, a);
+  if (to == NumKind::f32 && kind == NumKind::f16) {
+    const Value wide = widen(kind, a);
+    const bool sure = !p_.exactness.exact_widen16 || p_.exactness.canonical_nan16;
+    return sure ? wide : b_.select(is_nan(kind, a), constant(to, format_of(to).nan), wide);
+  }
   if (to == NumKind::f32 && kind == NumKind::bf16) return widen(kind, a);
   // Not by way of f32, whose only NaN would replace the operand's.
   if (to == NumKind::f64 && kind == NumKind::f16) return call("f64_from_f16", Type::i64, {a});

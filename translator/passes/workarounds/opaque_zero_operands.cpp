@@ -106,7 +106,9 @@ class FoldableValues {
 };
 
 bool is_arithmetic(const Inst& inst, const Module& module) {
-  if (inst.op != Op::library) return is_within(inst.op, Op::native_fadd, Op::native_ffma);
+  if (inst.op != Op::library)
+    return is_within(inst.op, Op::native_fadd, Op::native_ffma) ||
+           is_within(inst.op, Op::native_hadd2, Op::native_hfma2);
   const std::string_view name = module.library_names[inst.imm];
   return name.starts_with("f32_") || name.starts_with("f64_") || name.starts_with("f16_");
 }
