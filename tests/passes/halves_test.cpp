@@ -106,8 +106,7 @@ TEST(Halves, packed_operations_are_one_of_the_device_and_give_the_same_as_routin
     RunOptions options{.trace = false};
     options.operation = [&](const Function&, const Inst& inst, std::span<const Bits> args,
                             Bits& result) { return operate(device, inst, args, result); };
-    options.*(&RunOptions::library) = [](std::string_view name, std::span<const Bits> args,
-                                         Bits& result) {
+    options.library = [](std::string_view name, std::span<const Bits> args, Bits& result) {
       const std::uint32_t a = args[0].w[0];
       if (name == "f32_from_f16") return result = Bits::of(test::single_of_half(a)), true;
       return name == "f16_from_f32_rn" && (result = Bits::of(test::half_of_single(a)), true);
