@@ -36,7 +36,7 @@ constexpr Pass kPasses[] = {
           const auto recursive = passes::recursive_functions(c.lowered.module);
           if (recursive.empty()) return;
           c.lowered = lower::lower_entry(c.program, c.entry, recursive);
-          c.problem = passes::expand_recursion(c.lowered.module, c.lowered.stack_at);
+          c.problem = passes::expand_recursion(c.lowered.module);
         },
         "recursive functions become one function with a stack in local memory, so that inlining "
         "ends"),

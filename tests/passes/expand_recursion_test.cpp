@@ -37,12 +37,12 @@ Module sums() {
   }
   Function& entry = m.functions[0];
   entry.name = "entry";
-  entry.local_bytes = kStackAt + kStackHead + 1024;
+  entry.local_bytes = kStackAt + 1024;
   entry.vars = {{Type::i32, "r", false}};
   entry.calls = {{1, {0}}};
   Builder b(entry);
   b.at(b.new_block());
-  b.store(b.i32(kStackAt), b.i32(kStackAt + kStackHead), {.space = Space::local, .bytes = 4});
+  b.set(stack_pointer(entry), b.i32(kStackAt));
   const Value n = b.load(Type::i32, b.i32(0), {.space = Space::param, .bytes = 4});
   b.inst(Op::call, Type::none, {n}, 0);
   b.store(b.i64(Memory::kGlobalBase), b.get(0), {.space = Space::global, .bytes = 4});
@@ -55,7 +55,7 @@ TEST(ExpandRecursion, a_function_that_calls_itself_keeps_its_registers_on_the_st
   EXPECT_EQ(passes::recursive_functions(m), (std::vector<bool>{false, true}));
   EXPECT_NE(passes::inline_calls(m), "");
   m = sums();
-  EXPECT_EQ(passes::expand_recursion(m, kStackAt), "");
+  EXPECT_EQ(passes::expand_recursion(m), "");
   EXPECT_TRUE(passes::recursive_functions(m).empty());
   EXPECT_EQ(passes::inline_calls(m), "");
   for (const std::uint32_t n : {0u, 1u, 9u}) {

@@ -194,7 +194,7 @@ void FunctionLowering::run() {
   start_blocks();
   if (context_.stack) {
     if (f_.is_entry)
-      set_stack_pointer(b_.i32(context_.stack_at + ir::kStackHead));
+      set_stack_pointer(b_.i32(context_.stack_at));
     else
       b_.set(stack_saved_ = new_var(Type::i32, "stack"), stack_pointer());
   }

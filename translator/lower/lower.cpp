@@ -186,8 +186,8 @@ class Layout {
   }
   void reserve_stack(std::uint32_t more) {
     c_.stack = true;
-    c_.stack_at = c_.out.stack_at = (c_.local_bytes + 15) & ~15u;
-    c_.local_bytes = c_.stack_at + ir::kStackHead + c_.stack_bytes + more;
+    c_.stack_at = (c_.local_bytes + 15) & ~15u;
+    c_.local_bytes = c_.stack_at + c_.stack_bytes + more;
   }
 
   void scan(FunctionRef ref) {

@@ -28,8 +28,7 @@ struct LoweredEntry {
   ir::Module module;
   EntryInfo info;
   std::vector<Message> messages;
-  bool ok = true;              ///< no message is an error
-  std::uint32_t stack_at = 0;  ///< of EntryContext
+  bool ok = true;  ///< no message is an error
 };
 
 /// `recursive`, by number, as recursive_functions() says: their local variables lie on a stack.
@@ -66,11 +65,9 @@ struct EntryContext {
   std::unordered_map<std::uint64_t, std::uint16_t> object_of;  ///< by symbol: number plus 1
   std::uint32_t ptx_block = 0;  ///< number of the PTX basic block that is being lowered
   bool windows = false;         ///< shared or local addresses become generic ones
-  /// A word with the address of the first free byte, then stack_bytes of them; only where alloca
-  /// or recursion is.
-  bool stack = false;
+  bool stack = false;           ///< alloca or recursion is there
   std::uint32_t stack_bytes = ir::kStackBytes;
-  std::uint32_t stack_at = 0;
+  std::uint32_t stack_at = 0;  ///< where it begins in local memory
   std::map<CallShape, std::vector<FunctionRef>> address_taken;
   std::size_t indirect_targets = 0;        ///< so far, of kIndirectTargets
   std::size_t argument_words = 0;          ///< so far, of kArgumentWords

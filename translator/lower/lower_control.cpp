@@ -195,12 +195,8 @@ void FunctionLowering::lower_redux_float(const Instruction& inst) {
   write(a[0], b_.select(nan, b_.i32(0x7fffffff), value), ptx::Type::b32);
 }
 
-Value FunctionLowering::stack_pointer() {
-  return b_.load(Type::i32, b_.i32(context_.stack_at), {.space = ir::Space::local, .bytes = 4});
-}
-void FunctionLowering::set_stack_pointer(Value at) {
-  b_.store(b_.i32(context_.stack_at), at, {.space = ir::Space::local, .bytes = 4});
-}
+Value FunctionLowering::stack_pointer() { return b_.get(ir::stack_pointer(out_)); }
+void FunctionLowering::set_stack_pointer(Value at) { b_.set(ir::stack_pointer(out_), at); }
 void FunctionLowering::leave() {
   if (f_.is_entry) return b_.exit();
   if (context_.stack) set_stack_pointer(b_.get(stack_saved_));
@@ -212,7 +208,7 @@ void FunctionLowering::enter_frame() {
   locate(f_.instructions.front());
   const Value at = b_.op2(Op::and_, b_.op2(Op::add, stack_pointer(), b_.i32(15)), b_.i32(~15u));
   const Value top = b_.op2(Op::add, at, b_.i32((context_.frame_bytes[number_] + 15) & ~15u));
-  const Value end = b_.i32(context_.stack_at + ir::kStackHead + context_.stack_bytes);
+  const Value end = b_.i32(context_.stack_at + context_.stack_bytes);
   const ir::BlockId full = b_.new_block(), fits = b_.new_block();
   b_.cond_br(b_.cmp(Op::ult, end, top), full, fits);
   b_.at(full);
@@ -247,7 +243,7 @@ void FunctionLowering::lower_stack(const Instruction& inst) {
   const Value most =
       type == ptx::Type::u64 ? b_.i64(context_.stack_bytes) : b_.i32(context_.stack_bytes);
   const Value top = b_.op2(Op::add, at, word(size));
-  const Value end = b_.i32(context_.stack_at + ir::kStackHead + context_.stack_bytes);
+  const Value end = b_.i32(context_.stack_at + context_.stack_bytes);
   const Value over = b_.op2(Op::or_, b_.cmp(Op::ult, most, size), b_.cmp(Op::ult, end, top));
   const ir::BlockId full = b_.new_block(), fits = b_.new_block();
   b_.cond_br(over, full, fits);

@@ -74,8 +74,7 @@ class Cycles {
 /// One function in place of a cycle: the bodies of its members side by side.
 class Merged {
  public:
-  Merged(const Module& module, const std::vector<std::uint32_t>& members, std::uint32_t stack_at)
-      : m_(module), b_(f_), stack_at_(stack_at) {
+  Merged(const Module& module, const std::vector<std::uint32_t>& members) : m_(module), b_(f_) {
     for (const std::uint32_t number : members) members_[number];
   }
 
@@ -121,10 +120,8 @@ class Merged {
     std::uint32_t callee = 0, call = 0;
   };
 
-  Value stack() {
-    return b_.load(Type::i32, b_.i32(stack_at_), {.space = Space::local, .bytes = 4});
-  }
-  void set_stack(Value at) { b_.store(b_.i32(stack_at_), at, {.space = Space::local, .bytes = 4}); }
+  Value stack() { return b_.get(ir::stack_pointer(f_)); }
+  void set_stack(Value at) { b_.set(ir::stack_pointer(f_), at); }
 
   void prepare(const Function& source, Member& member) {
     member.first_var = static_cast<std::uint32_t>(f_.vars.size());
@@ -320,7 +317,6 @@ class Merged {
   const Module& m_;
   Function f_;
   Builder b_;
-  const std::uint32_t stack_at_;
   std::map<std::uint32_t, Member> members_;
   std::vector<Site> sites_;
   std::vector<std::vector<std::uint32_t>> live_;  ///< by site: variables, in order
@@ -338,7 +334,7 @@ std::vector<bool> recursive_functions(const Module& module) {
   return recursive;
 }
 
-std::string expand_recursion(Module& module, std::uint32_t stack_at) {
+std::string expand_recursion(Module& module) {
   // Each function of a cycle that is called from outside gets a copy of the cycle.
   constexpr std::size_t kMostCopied = 400000;
   std::size_t copied = 0;
@@ -363,8 +359,7 @@ std::string expand_recursion(Module& module, std::uint32_t stack_at) {
     std::vector<std::pair<std::uint32_t, Function>> made;
     for (const std::uint32_t root : roots) {
       made.emplace_back(root, Function{});
-      if (std::string bad = Merged(module, members, stack_at).make(root, made.back().second);
-          !bad.empty())
+      if (std::string bad = Merged(module, members).make(root, made.back().second); !bad.empty())
         return bad;
     }
     for (const std::uint32_t f : members) module.functions[f] = Function{};

@@ -12,9 +12,9 @@ namespace ptx2spv::passes {
 std::vector<bool> recursive_functions(const Module& module);
 
 /// Calls among the functions of a cycle become jumps: what a caller still needs of its registers
-/// goes to the thread's stack, whose pointer is the word of local memory at `stack_at`, with the
-/// number of the place to come back to. Afterwards no function calls itself, and inlining may
+/// goes to the thread's stack (translator/ir/thread_stack.hpp), with the number of the place to
+/// come back to. Afterwards no function calls itself, and inlining may
 /// follow. Message when a caller keeps too much.
-std::string expand_recursion(Module& module, std::uint32_t stack_at);
+std::string expand_recursion(Module& module);
 
 }  // namespace ptx2spv::passes
