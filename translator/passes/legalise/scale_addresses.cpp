@@ -129,7 +129,7 @@ class ScaleAddresses {
     f_.args(v)[0] = bytes;
   }
 
-  /// `v` / 2^k modulo 2^(32 - k), 0 where only a shift could give it.
+  /// `v` / 2^k modulo 2^(32 - k), as an i32 also of an i64, 0 where only a shift could give it.
   Value elements(Value v, unsigned k) {
     const auto [found, is_new] = made_.try_emplace(std::uint64_t{v} << 8 | k, 0);
     if (!is_new) return found->second;
@@ -251,7 +251,13 @@ class ScaleAddresses {
   Value term(Value v, unsigned k) {
     if (const Value made = elements(v, k)) return made;
     if (known_.alignment(v) < 1u << k) return 0;
-    return b_.op2(Op::lshr, v, b_.i32(k));
+    return b_.op2(Op::lshr, low(v), b_.i32(k));
+  }
+  Value low(Value v) {
+    if (f_.insts[v].type != Type::i64) return v;
+    const bool extended = f_.insts[v].op == Op::sext || f_.insts[v].op == Op::zext;
+    if (extended && f_.insts[f_.arg(v, 0)].type == Type::i32) return f_.arg(v, 0);
+    return b_.inst(Op::trunc, Type::i32, {v});
   }
 
   Value derive(Value v, unsigned k) {
@@ -264,17 +270,22 @@ class ScaleAddresses {
         return b_.i32(static_cast<std::uint32_t>(static_cast<std::int32_t>(inst.imm) >> k));
       case Op::shl:
         if (!constant(d, c) || c < k || c >= 32) return 0;
-        return c == k ? a : b_.op2(Op::shl, a, b_.i32(c - k));
+        return c == k ? low(a) : b_.op2(Op::shl, low(a), b_.i32(c - k));
+      case Op::trunc:
+      case Op::pack: return elements(a, k);
+      case Op::sext:
+      case Op::zext: return f_.insts[a].type == Type::i32 ? elements(a, k) : 0;
       case Op::mul:
         if (!constant(d, c)) {
           // A pitch is a multiple of more than that.
           for (const Value pitch : {a, d})
             if (uniform(pitch) && known_.alignment(pitch) >= 1u << k)
-              return b_.op2(Op::mul, pitch == a ? d : a, b_.op2(Op::lshr, pitch, b_.i32(k)));
+              return b_.op2(Op::mul, low(pitch == a ? d : a),
+                            b_.op2(Op::lshr, low(pitch), b_.i32(k)));
           return 0;
         }
         if (c == 0 || (c & ((1u << k) - 1))) return 0;
-        return c >> k == 1 ? a : b_.op2(Op::mul, a, b_.i32(c >> k));
+        return c >> k == 1 ? low(a) : b_.op2(Op::mul, low(a), b_.i32(c >> k));
       case Op::add:
       case Op::sub: {
         // At least one side gets rid of its shift; a sum of two shifts would be worse than one.
@@ -297,7 +308,7 @@ class ScaleAddresses {
       }
       case Op::and_:
       case Op::smin:
-      case Op::smax: return whole(v, k);
+      case Op::smax: return inst.type == Type::i32 ? whole(v, k) : 0;
       default: return 0;
     }
   }
