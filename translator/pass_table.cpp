@@ -23,6 +23,13 @@ bool for_device(const PassContext& c) { return c.steps == nullptr; }
 bool for_interpreter(const PassContext& c) { return c.steps != nullptr; }
 bool optimizes(const PassContext& c) { return c.optimize; }
 bool in_regions(const PassContext& c) { return c.model == ThreadModel::regions; }
+/// Where an invocation is a thread and nobody waits for it, it returns. What looks at a thread's
+/// end needs it to come there.
+passes::AfterFault after_fault(const PassContext& c) {
+  const bool ends = c.loops_cut_off || c.options.checks != no_checks;
+  const bool returns = for_device(c) && !in_regions(c) && !c.info.waits.spins && !ends;
+  return returns ? passes::AfterFault::returns : passes::AfterFault::goes_on;
+}
 
 constexpr Pass front(std::string_view name, void (*run)(FrontContext& c), std::string_view why) {
   return {Phase::front, name, Form::variables, kRequired, nullptr, nullptr, why, run};
@@ -120,10 +127,12 @@ constexpr Pass kPasses[] = {
      "the sanitizer's: while every access is still one that PTX makes, and before stores of "
      "trapped threads go elsewhere"},
     {Phase::memory, "suppress-after-trap", Form::variables, kRequired, always,
-     [](PassContext& c) { passes::suppress_after_trap(c.function); },
+     [](PassContext& c) { passes::suppress_after_trap(c.function, after_fault(c)); },
      "a thread that has trapped writes nothing more; lower-surfaces guards its own stores"},
     {Phase::memory, "lower-surfaces", Form::variables, kRequired, always,
-     [](PassContext& c) { passes::lower_surfaces(c.function, c.module, c.options, c.info); },
+     [](PassContext& c) {
+       passes::lower_surfaces(c.function, c.module, c.options, c.info, after_fault(c));
+     },
      "after inlining, because a handle that is a parameter has a binding of its own; the last "
      "pass to need registers as variables and calls gone"},
     {Phase::memory, "legalise-dots", Form::variables, kRequired, always,
@@ -177,7 +186,8 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        // Threads that would miss a barrier others wait at stay in their loops.
        const bool together = c.model == ThreadModel::direct && for_device(c);
-       passes::lower_traps(c.function, together && c.info.sync.barriers, &c.guard, c.faults);
+       passes::lower_traps(c.function, together && c.info.sync.barriers, after_fault(c), &c.guard,
+                           c.faults);
      },
      "one exit block per kernel, once every instruction that may fault is known"},
     {Phase::threads, "thread-model", Form::variables, kRequired, always,

@@ -36,7 +36,7 @@ Memory launch(const EntryInfo& info, std::uint32_t handle_generation) {
 struct Store {
   Parsed p;
   EntryInfo info;
-  explicit Store(const std::string& x)
+  Store(const std::string& x, passes::AfterFault after)
       : p("b0:\n  %1 = constant i32 0x0\n  %2 = load i64 mem=param,8,readonly %1\n"
           "  %3 = constant i32 " +
               x + "\n  %4 = constant i32 0x2a\n  surf_store %2 %3 %4\n  exit\n",
@@ -47,25 +47,29 @@ struct Store {
     EXPECT_EQ(info.slots.size(), 1u);
     TranslateOptions options;
     options.slots = {{.backing = Backing::address}};
-    passes::lower_surfaces(p.f, p.m, options, info);
+    passes::lower_surfaces(p.f, p.m, options, info, after);
     p.expect_valid();
     EXPECT_FALSE(p.has(Op::surf_store));
     EXPECT_EQ(info.trap_sites.size(), 1u);
-    passes::lower_traps(p.f, false);
+    passes::lower_traps(p.f, false, after);
     p.expect_valid();
   }
 };
 
-TEST(LowerSurfaces, a_store_lands_in_its_row) {
-  Store store("0x4");
+class LowerSurfaces : public testing::TestWithParam<passes::AfterFault> {};
+INSTANTIATE_TEST_SUITE_P(Threads, LowerSurfaces,
+                         testing::Values(passes::AfterFault::goes_on, passes::AfterFault::returns));
+
+TEST_P(LowerSurfaces, a_store_lands_in_its_row) {
+  Store store("0x4", GetParam());
   Memory memory = launch(store.info, kGeneration);
   EXPECT_EQ(store.p.run(memory).error, "");
   EXPECT_EQ(word(memory, Space::global, 4), 42u);
   EXPECT_EQ(word(memory, Space::trap, 0), 0u);
 }
 
-TEST(LowerSurfaces, a_store_beyond_its_row_is_a_fault_and_touches_nothing) {
-  Store store("0x40");
+TEST_P(LowerSurfaces, a_store_beyond_its_row_is_a_fault_and_touches_nothing) {
+  Store store("0x40", GetParam());
   Memory memory = launch(store.info, kGeneration);
   EXPECT_EQ(store.p.run(memory).error, "");
   for (std::size_t at = 0; at < kDiscard; at += 4) EXPECT_EQ(word(memory, Space::global, at), 0u);
@@ -75,8 +79,8 @@ TEST(LowerSurfaces, a_store_beyond_its_row_is_a_fault_and_touches_nothing) {
   EXPECT_EQ(word(memory, Space::trap, 4u * abi::t_coord), 0x40u);
 }
 
-TEST(LowerSurfaces, a_dead_handle_is_a_fault_and_touches_nothing) {
-  Store store("0x4");
+TEST_P(LowerSurfaces, a_dead_handle_is_a_fault_and_touches_nothing) {
+  Store store("0x4", GetParam());
   Memory memory = launch(store.info, kGeneration + 1);
   EXPECT_EQ(store.p.run(memory).error, "");
   for (std::size_t at = 0; at < kDiscard; at += 4) EXPECT_EQ(word(memory, Space::global, at), 0u);

@@ -109,6 +109,54 @@ void check(const Function& before, std::mt19937& rng, const std::string& what) {
   }
 }
 
+TEST(Structurize, random_graphs_keep_ends_that_stay_apart) {
+  std::mt19937 rng(3);
+  for (int i = 0; i < 600; ++i) {
+    Function f = random_graph(rng, 2 + rng() % 24, rng() % 60);
+    for (Block& block : f.blocks) block.apart = block.term == Term::exit && rng() % 4 != 0;
+    check(f, rng, "graph " + std::to_string(i));
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+TEST(Structurize, an_end_that_stays_apart_is_no_way_out_of_its_loop) {
+  Function f;
+  f.vars.push_back({Type::i32, "i", false});
+  Builder b(f);
+  const BlockId entry = b.new_block(), loop = b.new_block(), fault = b.new_block(),
+                next = b.new_block(), end = b.new_block();
+  constexpr MemAttr slot{.space = Space::slot}, param{.space = Space::param};
+  b.at(entry);
+  b.set(0, b.i32(0));
+  b.br(loop);
+  b.at(loop);
+  const Value seed = b.op2(Op::and_, b.load(Type::i32, b.i32(0), param), b.i32(15));
+  b.cond_br(b.cmp(Op::eq, b.get(0), seed), fault, next);
+  b.at(fault);
+  b.store(b.i32(0), b.get(0), slot);
+  b.exit();
+  f.blocks[fault].apart = true;
+  b.at(next);
+  b.store(b.i32(4), b.get(0), slot);
+  b.set(0, b.op2(Op::add, b.get(0), b.i32(1)));
+  b.cond_br(b.cmp(Op::ult, b.get(0), b.i32(10)), loop, end);
+  b.at(end);
+  b.store(b.i32(8), b.i32(0), slot);
+  b.exit();
+  std::mt19937 rng(4);
+  check(f, rng, "loop");
+  Module m;
+  passes::structurize(f, m);
+  passes::ssa(f, m);
+  std::size_t exits = 0, phis = 0;
+  for (const Block& block : f.blocks) {
+    exits += block.term == Term::exit;
+    for (const Value v : block.insts) phis += f.insts[v].op == Op::phi;
+  }
+  EXPECT_EQ(exits, 2u);
+  EXPECT_EQ(phis, 1u) << print(f, m);
+}
+
 TEST(Structurize, random_graphs_keep_their_trace) {
   std::mt19937 rng(1);
   for (int i = 0; i < 1200; ++i) {

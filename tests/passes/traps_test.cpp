@@ -181,7 +181,7 @@ TEST(SuppressAfterTrap, stores_after_a_fault_go_where_nothing_reads) {
     Parsed p(kStores, Form::variables);
     p.f.surface_ops = {{}};
     if (shared) p.f.shared_discard = 64;
-    passes::suppress_after_trap(p.f);
+    passes::suppress_after_trap(p.f, passes::AfterFault::goes_on);
     p.expect_valid();
     const auto redirected = [&](Space space) {
       return p.any([&](Value v, BlockId) {
@@ -194,16 +194,60 @@ TEST(SuppressAfterTrap, stores_after_a_fault_go_where_nothing_reads) {
   }
 }
 
+TEST(SuppressAfterTrap, stores_of_a_thread_that_returns_stay_unless_others_wait_for_it) {
+  for (const bool waits : {false, true}) {
+    std::string text = kStores;
+    if (waits) text.insert(text.find("  exit"), "  bar_sync %1\n");
+    Parsed p(text, Form::variables);
+    p.f.surface_ops = {{}};
+    const std::string before = print(p.f, p.m);
+    passes::suppress_after_trap(p.f, passes::AfterFault::returns);
+    EXPECT_EQ(print(p.f, p.m) != before, waits);
+  }
+}
+
+TEST(FaultsThatGoOn, those_with_a_barrier_ahead) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i64 mem=param,8,readonly %1
+  surf_store %2 %1 %1
+  %4 = eq i1 %1 %1
+  cond_br %4 b1 b2
+b1:
+  surf_store %2 %1 %1
+  bar_sync %1
+  surf_store %2 %1 %1
+  exit
+b2:
+  surf_store %2 %1 %1
+  cond_br %4 b2 b3
+b3:
+  exit
+)",
+           Form::variables);
+  p.f.surface_ops = {{}};
+  for (const bool returns : {false, true}) {
+    const std::vector<bool> goes_on = passes::faults_that_go_on(
+        p.f, returns ? passes::AfterFault::returns : passes::AfterFault::goes_on);
+    std::vector<bool> found;
+    for (const Block& block : p.f.blocks)
+      for (const Value v : block.insts)
+        if (p.f.insts[v].op == Op::surf_store) found.push_back(goes_on[v]);
+    EXPECT_EQ(found, std::vector<bool>({true, true, !returns, !returns}));
+  }
+}
+
 TEST(SuppressAfterTrap, a_function_without_faults_stays_as_it_is) {
   std::string text = kStores;
   text.erase(text.find("  surf_store"), std::string_view("  surf_store %2 %1 %1\n").size());
   Parsed p(text, Form::variables);
   const std::string before = print(p.f, p.m);
-  passes::suppress_after_trap(p.f);
+  passes::suppress_after_trap(p.f, passes::AfterFault::goes_on);
   EXPECT_EQ(print(p.f, p.m), before);
 }
 
-TEST(LowerTraps, a_fault_writes_its_record) {
+void expect_record(passes::AfterFault after) {
   Parsed p(R"(
 b0:
   %1 = constant i32 0x7
@@ -214,7 +258,7 @@ b0:
 )",
            Form::variables);
   ASSERT_EQ(trap_code(5, abi::TrapKind::trap_instruction), 84u);
-  passes::lower_traps(p.f, false);
+  passes::lower_traps(p.f, false, after);
   p.expect_valid();
   EXPECT_FALSE(p.has(Op::thread_trap));
   Memory memory = with_record();
@@ -229,6 +273,45 @@ b0:
   EXPECT_EQ(trap_word(memory, abi::t_ctaid_y), 3u);
   for (unsigned i = 0; i < 3; ++i)
     EXPECT_EQ(word(memory, Space::trap, 4 * (abi::t_coord + i)), 7 + i);
+  // A second thread counts itself alone.
+  options.workgroup[1] = 2;
+  EXPECT_EQ(p.run(memory, options).error, "");
+  EXPECT_EQ(trap_word(memory, abi::t_count), 2u);
+  EXPECT_EQ(trap_word(memory, abi::t_ctaid_y), 3u);
+}
+
+TEST(LowerTraps, a_fault_writes_its_record) {
+  expect_record(passes::AfterFault::goes_on);
+  expect_record(passes::AfterFault::returns);
+}
+
+TEST(LowerTraps, a_thread_that_returns_ends_where_it_traps) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = eq i1 %2 %1
+  cond_br %3 b1 b2
+b1:
+  thread_trap imm=84 %1
+  unreachable
+b2:
+  store mem=slot,4 %1 %2
+  exit
+)",
+           Form::variables);
+  passes::lower_traps(p.f, false, passes::AfterFault::returns);
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::exit), 3u) << "the thread's own, the first fault's, that of others";
+  EXPECT_EQ(p.count(Op::atomic, Space::trap), 1u);
+  for (const std::uint32_t fine : {0u, 1u}) {
+    Memory memory = with_record();
+    memory.of(Space::slot).resize(4);
+    put(memory, Space::param, 0, fine);
+    EXPECT_EQ(p.run(memory).error, "");
+    EXPECT_EQ(trap_word(memory, abi::t_count), 1 - fine);
+    EXPECT_EQ(word(memory, Space::slot, 0), fine);
+  }
 }
 
 TEST(LowerTraps, all_ends_of_a_thread_are_one) {

@@ -196,6 +196,7 @@ struct Block {
   BlockId continue_block = kNoBlock;
   std::uint32_t loc = 0;
   bool bounded = false;  ///< a loop's header: no need to guard it (passes::LoopGuard)
+  bool apart = false;    ///< an exit that the structurizer joins with no other and leaves in place
 };
 
 struct Var {

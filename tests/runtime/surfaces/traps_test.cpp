@@ -121,6 +121,72 @@ again:
   }
 }
 
+// No barriers: thread 5 of each block traps in the inner of two loops, and none of its later stores
+// to the surface, to global and to shared memory happens. Its neighbours' do.
+TEST_P(Traps, NothingBehindAFaultInALoopHappens) {
+  Module module = load(R"(
+.shared .align 4 .b8 words[256];
+.visible .entry nested(.param .u64 target, .param .u64 out) {
+  .reg .pred %p, %more;
+  .reg .b32 %r<14>;
+  .reg .b64 %h, %a, %o;
+  ld.param.u64 %h, [target];
+  ld.param.u64 %o, [out];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, %ctaid.x;
+  shl.b32 %r6, %r1, 2;
+  mov.u32 %r11, words;
+  add.u32 %r11, %r11, %r6;
+  mad.lo.u32 %r12, %r2, 256, %r6;
+  cvt.u64.u32 %a, %r12;
+  add.u64 %o, %o, %a;
+  mov.u32 %r3, 0;
+outer:
+  mov.u32 %r4, 0;
+inner:
+  setp.eq.u32 %p, %r3, 2;
+  setp.eq.and.u32 %p, %r4, 3, %p;
+  setp.eq.and.u32 %p, %r1, 5, %p;
+  selp.u32 %r10, 0x10000, %r6, %p;
+  suld.b.2d.b32.trap %r5, [%h, {%r10, %r2}];
+  add.u32 %r5, %r5, 1;
+  sust.b.2d.b32.trap [%h, {%r6, %r2}], %r5;
+  add.u32 %r4, %r4, 1;
+  setp.lt.u32 %more, %r4, 5;
+  @%more bra inner;
+  st.global.u32 [%o], %r5;
+  st.shared.u32 [%r11], %r5;
+  add.u32 %r3, %r3, 1;
+  setp.lt.u32 %more, %r3, 4;
+  @%more bra outer;
+  ld.shared.u32 %r5, [%r11];
+  st.global.u32 [%o], %r5;
+  ret;
+}
+)");
+  Array array = make(64, 3, "nested array");
+  Surface surface = must(Surface::create(array));
+  Buffer out = must(Buffer::create(test_device(), 3 * 256));
+  LaunchConfig config;
+  config.grid.x = 3;
+  config.block.x = 64;
+  const auto ran =
+      must(module.kernel("nested")).launch(config, Args().surface(surface).buffer(out));
+  ASSERT_FALSE(ran);
+  ASSERT_TRUE(ran.error().trap) << ran.error().text;
+  const TrapReport& report = *ran.error().trap;
+  EXPECT_EQ(report.kind, abi::TrapKind::out_of_bounds);
+  EXPECT_EQ(report.trapped_threads, 3u);
+  EXPECT_EQ(report.thread[0], 5u);
+  EXPECT_EQ(report.coordinates[0].second, 0x10000);
+  const auto texels = read_array<std::uint32_t>(array);
+  const auto words = read_buffer<std::uint32_t>(out, 3 * 64);
+  for (std::uint32_t i = 0; i < texels.size(); ++i) {
+    EXPECT_EQ(texels[i], i % 64 == 5 ? 13u : 20u) << i;
+    EXPECT_EQ(words[i], i % 64 == 5 ? 10u : 20u) << i;
+  }
+}
+
 // A million threads, of which every third traps: the count is exact, the others' stores are there.
 TEST_P(Traps, TheCountIsExact) {
   Module module = load(R"(

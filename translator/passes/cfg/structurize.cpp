@@ -4,6 +4,9 @@
 // outermost loop inwards.
 #include "translator/passes/cfg/structurize.hpp"
 
+#include <algorithm>
+#include <ranges>
+
 #include "translator/ir/cfg.hpp"
 #include "translator/passes/cfg/blocks.hpp"
 #include "translator/passes/cfg/demote_to_stack.hpp"
@@ -55,6 +58,19 @@ void Structurizer::lower_switches() {
   }
 }
 
+/// Ends that stay apart, and what leads to them alone from one place.
+void Structurizer::find_dead_ends() {
+  f_.compute_preds();
+  dead_end_.assign(f_.blocks.size(), false);
+  const std::vector<BlockId> order = reverse_postorder(f_, false);
+  for (const BlockId b : std::views::reverse(order)) {
+    const Block& block = f_.blocks[b];
+    if (block.preds.size() != 1) continue;
+    const auto ends = [&](BlockId s) { return bool{dead_end_[s]}; };
+    dead_end_[b] = block.apart || (!block.succs.empty() && std::ranges::all_of(block.succs, ends));
+  }
+}
+
 void Structurizer::unify_exits() {
   for (Block& block : f_.blocks) {
     block.merge = Merge::none;
@@ -68,6 +84,7 @@ void Structurizer::unify_exits() {
   std::vector<BlockId> exits;
   Term term = Term::exit;
   for (const BlockId b : reverse_postorder(f_, false)) {
+    if (f_.blocks[b].apart) continue;
     if (f_.blocks[b].term != Term::exit && f_.blocks[b].term != Term::ret) continue;
     exits.push_back(b);
     term = f_.blocks[b].term;
@@ -133,6 +150,7 @@ void Structurizer::run() {
   lower_switches();
   unify_exits();
   demote_to_stack(f_);
+  find_dead_ends();
   loop_of_.assign(f_.blocks.size(), kNone);
   stamp_.assign(f_.blocks.size(), kNone);
   index_.assign(f_.blocks.size(), kNone);

@@ -37,6 +37,7 @@ class Structurizer {
   // structurize.cpp: before and after
   void lower_switches();
   void unify_exits();
+  void find_dead_ends();
   void tidy();
 
   // structurize_loops.cpp
@@ -76,6 +77,7 @@ class Structurizer {
     index_.push_back(kNone);
     low_.push_back(0);
     is_entry_.push_back(false);
+    dead_end_.push_back(false);
     return b;
   }
 
@@ -105,6 +107,7 @@ class Structurizer {
   std::vector<std::uint32_t> stamp_;    ///< by block: scratch of the region in work
   std::vector<std::uint32_t> index_, low_;
   std::vector<bool> is_entry_;
+  std::vector<bool> dead_end_;  ///< by block: leads to an end that stays apart; one predecessor
   std::uint32_t path_var_ = kNone, select_var_ = kNone;
   std::vector<Node> nodes_;
 };

@@ -213,6 +213,14 @@ void Structurizer::form_loop(Region& outer, Region& loop, std::uint32_t n) {
 void Structurizer::find_loops(Region& region) {
   std::vector<std::vector<BlockId>> loops = components(region);
   if (loops.empty()) return;
+  // A thread that ends in a loop does not leave it first.
+  for (std::uint32_t n = 0; n < loops.size(); ++n)
+    for (std::size_t i = 0; i < loops[n].size(); ++i)
+      for (const BlockId s : f_.blocks[loops[n][i]].succs)
+        if (inside(s) && dead_end_[s] && stamp_[s] == kNone) {
+          stamp_[s] = n;
+          loops[n].push_back(s);
+        }
   std::vector<BlockId> headers(loops.size(), kNoBlock);
   make_reducible(region, loops, headers);
   std::vector<std::uint32_t> numbers(loops.size(), 0);

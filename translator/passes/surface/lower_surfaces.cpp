@@ -165,7 +165,7 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
 }
 
 void lower_surfaces(Function& function, Module& module, const TranslateOptions& given,
-                    EntryInfo& entry) {
+                    EntryInfo& entry, AfterFault after) {
   for (std::uint32_t i = 0; i < entry.slots.size(); ++i) {
     SlotInfo& slot = entry.slots[i];
     slot.bound = bound_slot(given, i);
@@ -179,6 +179,7 @@ void lower_surfaces(Function& function, Module& module, const TranslateOptions& 
 
   const HandleTracer tracer(function);
   const TrapState trap = trap_state(function);
+  const std::vector<bool> goes_on = faults_that_go_on(function, after);
   CfgRewriter rewriter(function);
   // The prologue is written to a block of its own, then put in front of the entry block's
   // instructions.
@@ -224,16 +225,13 @@ void lower_surfaces(Function& function, Module& module, const TranslateOptions& 
       Builder& b = rewriter.builder();
       Value result = query_word(*record, op.query);
       if (record->dead()) {
-        const Value code = b.get(trap.code);
-        const Value take = b.op2(Op::and_, record->dead(), b.cmp(Op::eq, code, b.i32(0)));
-        b.set(trap.code,
-              b.select(take, b.i32(trap_code(add_site(), abi::TrapKind::dead_handle)), code));
-        record->note_handle(b, trap, take);
+        const Value kind = b.i32(trap_code(add_site(), abi::TrapKind::dead_handle));
+        record->note_fault(b, trap, record->dead(), kind, {}, !goes_on[value]);
         result = b.select(record->dead(), b.i32(0), result);
       }
       return rewriter.replace_by(value, result);
     }
-    SurfaceAccess access(rewriter, module, *record, op, trap, add_site());
+    SurfaceAccess access(rewriter, module, *record, op, trap, add_site(), !goes_on[value]);
     if (given.checks & check_clamp && op.clamp != ClampMode::trap) {
       // check_accesses has counted these.
       AccessSite site = surface_site(function, value, check_clamp, surface);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "ptx2spv/translator.hpp"
+#include "translator/ir/trap_state.hpp"
 #include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes {
@@ -24,8 +25,9 @@ std::string image_refusal(const EntryInfo& entry, const TranslateOptions& option
 
 /// Replaces every surf_* operation. Needs inlined calls and variables; the trap sites it makes are
 /// appended to `entry.trap_sites` (line, coordinates and slot name; the text is the caller's).
+/// `after` is the one that lower_traps gets.
 /// Behaviour: docs/reference/hardware.md, derived from the records in tests/data/hardware.
 void lower_surfaces(Function& function, Module& module, const TranslateOptions& options,
-                    EntryInfo& entry);
+                    EntryInfo& entry, AfterFault after);
 
 }  // namespace ptx2spv::passes

@@ -109,6 +109,8 @@ Located SurfaceAccess::locate(const std::vector<Value>& coords, Value unit_bytes
   }
 
   at.unseen = robust() ? 0 : at.ok;
+  // Of those that have no fault: all, or all that find something.
+  at.in_bounds = op_.clamp == ClampMode::trap ? found() : at.ok;
   Value misaligned = 0;
   if (in_bytes && n > 1) {
     misaligned = b_.cmp(Op::ne, b_.op2(Op::and_, x, i32(n - 1)), i32(0));
@@ -178,15 +180,12 @@ void SurfaceAccess::note_width() {
   passes::note_fault(b_, *width_site_, meant, handle_);
 }
 
-void SurfaceAccess::note_fault(const Located& at, const std::vector<Value>& coords) {
+void SurfaceAccess::note_fault(Located& at, const std::vector<Value>& coords) {
   if (!at.fault) return;
-  const Value code = b_.get(trap_.code);
-  const Value take = b_.op2(Op::and_, at.fault, b_.cmp(Op::eq, code, i32(0)));
-  b_.set(trap_.code, b_.select(take, at.kind, code));
-  const std::uint32_t vars[3] = {trap_.x, trap_.y, trap_.z};
-  for (std::size_t i = 0; i < coords.size() && i < 3; ++i)
-    b_.set(vars[i], b_.select(take, coords[i], b_.get(vars[i])));
-  r_.note_handle(b_, trap_, take);
+  r_.note_fault(b_, trap_, at.fault, at.kind, coords, returns_);
+  if (!returns_) return;
+  at.ok = at.in_bounds;
+  at.unseen = robust() ? 0 : at.ok;
 }
 
 Value SurfaceAccess::offset32(const Located& at) {
@@ -429,24 +428,13 @@ void SurfaceAccess::lower(Value value, Op kind, const std::vector<Value>& operan
   }
   note_geometry();
   note_width();
-  const Located at = locate(coords, texel, unit);
+  Located at = locate(coords, texel, unit);
+  note_fault(at, coords);
   switch (kind) {
-    case Op::surf_load:
-      note_fault(at, coords);
-      lower_load(value, at);
-      break;
-    case Op::surf_store:
-      note_fault(at, coords);
-      lower_store(at, operands[dims]);
-      break;
-    case Op::surf_store_p:
-      note_fault(at, coords);
-      lower_formatted(at, {operands.begin() + dims, operands.end()});
-      break;
-    default:
-      note_fault(at, coords);
-      lower_reduce(value, at, operands[dims]);
-      break;
+    case Op::surf_load: return lower_load(value, at);
+    case Op::surf_store: return lower_store(at, operands[dims]);
+    case Op::surf_store_p: return lower_formatted(at, {operands.begin() + dims, operands.end()});
+    default: return lower_reduce(value, at, operands[dims]);
   }
 }
 

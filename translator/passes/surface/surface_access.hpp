@@ -14,25 +14,27 @@ namespace ptx2spv::passes {
 /// Where an access goes: units along x (bytes for .b forms, n bytes for sured.p, texels for
 /// sust.p).
 struct Located {
-  Value ok = 0;      ///< i1: in bounds, aligned and live
+  Value ok = 0;      ///< i1: in bounds, aligned and live, if that is not sure
   Value unseen = 0;  ///< i1: of that, what the device does not see to itself; 0 where it is all
   Value x = 0, y = 0,
-        z = 0;      ///< in bounds when ok: x in bytes; y and z 0 where the geometry has none
-  Value fault = 0;  ///< i1, 0 when the access cannot fault
-  Value kind = 0;   ///< TrapKind of the fault, i32
+        z = 0;          ///< in bounds when ok: x in bytes; y and z 0 where the geometry has none
+  Value fault = 0;      ///< i1, 0 when the access cannot fault
+  Value kind = 0;       ///< TrapKind of the fault, i32
+  Value in_bounds = 0;  ///< i1: what `ok` is where there is no fault
 };
 
 class SurfaceAccess {
  public:
   SurfaceAccess(CfgRewriter& rewriter, Module& module, SurfaceRecord& record, const SurfaceOp& op,
-                TrapState trap, std::uint32_t site)
+                TrapState trap, std::uint32_t site, bool returns)
       : rw_(rewriter),
         b_(rewriter.builder()),
         m_(module),
         r_(record),
         op_(op),
         trap_(trap),
-        site_(site) {}
+        site_(site),
+        returns_(returns) {}
 
   /// Notes accesses out of range as `site` of the sanitizer, where the mode allows them.
   void watch(std::uint32_t site) { watched_ = site; }
@@ -54,7 +56,7 @@ class SurfaceAccess {
   void note_geometry();
   void note_width();
   Located locate(const std::vector<Value>& coords, Value unit_bytes, unsigned unit_log2);
-  void note_fault(const Located& at, const std::vector<Value>& coords);
+  void note_fault(Located& at, const std::vector<Value>& coords);
   Value offset32(const Located& at);
   Value slice_pitch(bool high) { return r_.slice_pitch(op_.geometry, high); }
   Value load_address(const Located& at);
@@ -102,6 +104,7 @@ class SurfaceAccess {
   const SurfaceOp& op_;
   TrapState trap_;
   std::uint32_t site_;
+  bool returns_;  ///< the thread, after a fault
   std::optional<std::uint32_t> watched_, geometry_site_, width_site_;
   Value handle_ = 0;
 };

@@ -137,9 +137,27 @@ void SurfaceRecord::look_up(Value lo, Value hi) {
   check_generation(hi);
 }
 
-void SurfaceRecord::note_handle(Builder& b, const TrapState& trap, Value take) const {
-  b.set(trap.handle, b.select(take, handle_lo_, b.get(trap.handle)));
-  if (handle_hi_) b.set(trap.handle_hi, b.select(take, handle_hi_, b.get(trap.handle_hi)));
+void SurfaceRecord::note_fault(Builder& b, const TrapState& trap, Value fault, Value kind,
+                               std::span<const Value> coordinates, bool returns) const {
+  const BlockId arm = returns ? b.new_block() : kNoBlock, rest = returns ? b.new_block() : kNoBlock;
+  if (returns) {
+    b.cond_br(fault, arm, rest);
+    b.at(arm);
+  }
+  const Value code = b.get(trap.code), first = b.cmp(Op::eq, code, b.i32(0));
+  const Value take = returns ? first : b.op2(Op::and_, fault, first);
+  const auto note = [&](std::uint32_t var, Value word) {
+    b.set(var, b.select(take, word, b.get(var)));
+  };
+  const std::uint32_t vars[3] = {trap.x, trap.y, trap.z};
+  for (std::size_t i = 0; i < coordinates.size() && i < 3; ++i) note(vars[i], coordinates[i]);
+  note(trap.handle, handle_lo_);
+  if (handle_hi_) note(trap.handle_hi, handle_hi_);
+  b.set(trap.code, b.select(take, kind, code));
+  if (!returns) return;
+  b.inst(Op::thread_trap, Type::none, {}, 0);
+  shared_.function.blocks[b.block()].term = Term::unreachable;
+  b.at(rest);
 }
 
 void SurfaceRecord::check_generation(Value hi) {

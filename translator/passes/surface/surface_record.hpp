@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ptx2spv/translator.hpp"
@@ -74,8 +75,10 @@ class SurfaceRecord {
   std::uint32_t slot() const { return slot_; }
   const SlotSpec& spec() const { return spec_; }
   bool texels64() const { return texels64_; }
-  /// Puts the handle into the trap's state where `take` holds.
-  void note_handle(Builder& b, const TrapState& trap, Value take) const;
+  /// Puts a fault of `kind` at these coordinates into the trap's state where `fault` holds and no
+  /// earlier one is there. With `returns`, the thread then ends.
+  void note_fault(Builder& b, const TrapState& trap, Value fault, Value kind,
+                  std::span<const Value> coordinates, bool returns) const;
   Builder& builder() { return static_ ? shared_.prologue : shared_.body; }
   /// A value made once for a static record: `make` appends to builder().
   template <typename Make>

@@ -10,10 +10,12 @@
 
 namespace ptx2spv::passes {
 
-void suppress_after_trap(Function& function) {
+void suppress_after_trap(Function& function, AfterFault after) {
+  const std::vector<bool> goes_on = faults_that_go_on(function, after);
   bool faults = false;
   for (const Block& block : function.blocks)
-    for (const Value v : block.insts) faults = faults || is_surface_access(function.insts[v].op);
+    for (const Value v : block.insts)
+      faults = faults || (goes_on[v] && is_surface_access(function.insts[v].op));
   if (!faults) return;
   const TrapState trap = trap_state(function);
   CfgRewriter rewriter(function);
@@ -37,23 +39,11 @@ void suppress_after_trap(Function& function) {
 
 namespace {
 
-/// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes
-/// the record, which the host has zeroed. CPU drivers run all of this for every thread, masked,
-/// and each memory access costs: hence one atomic addition in a loop over the words, the count's
-/// being the first.
-void write_record(Function& function, Builder& b, BlockId end, const TrapState& trap) {
-  // Where every handle is a parameter's, the launch knows its high word.
-  const bool whole_handles = std::ranges::any_of(function.insts, [&](const Inst& inst) {
-    return inst.op == Op::set_var && inst.imm == trap.handle_hi;
-  });
-  const std::uint32_t count = whole_handles ? abi::t_handle_hi + 1 : abi::t_handle_lo + 1;
+/// The words of the record, from t_count on.
+std::vector<Value> record_words(Function& function, Builder& b, const TrapState& trap) {
   static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
                 abi::t_ctaid_x == 4 && abi::t_tid_x == 7 && abi::t_coord == 10 &&
                 abi::t_handle_lo == 13 && abi::t_handle_hi == 14);
-  function.vars.push_back({Type::i32, "trap.word"});
-  const auto word = static_cast<std::uint32_t>(function.vars.size() - 1);
-  const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
-  b.at(end);
   const Value code = b.get(trap.code);
   using enum Builtin;
   std::vector<Value> words = {b.i32(1), b.i32(1), b.op2(Op::lshr, code, b.i32(4)),
@@ -62,8 +52,26 @@ void write_record(Function& function, Builder& b, BlockId end, const TrapState& 
        {workgroup_id_x, workgroup_id_y, workgroup_id_z, local_id_x, local_id_y, local_id_z})
     words.push_back(b.builtin(id));
   for (const std::uint32_t var : {trap.x, trap.y, trap.z, trap.handle}) words.push_back(b.get(var));
+  // Where every handle is a parameter's, the launch knows its high word.
+  const bool whole_handles = std::ranges::any_of(function.insts, [&](const Inst& inst) {
+    return inst.op == Op::set_var && inst.imm == trap.handle_hi;
+  });
   if (whole_handles) words.push_back(b.get(trap.handle_hi));
-  b.set(word, b.select(b.cmp(Op::ne, code, b.i32(0)), b.i32(0), b.i32(count)));
+  return words;
+}
+
+/// From `end` to the thread's exit: a thread with a fault counts itself, and the first one writes
+/// the record, which the host has zeroed. CPU drivers run all of this for every thread, masked,
+/// and each memory access costs: hence one atomic addition in a loop over the words, the count's
+/// being the first.
+void write_record(Function& function, Builder& b, BlockId end, const TrapState& trap) {
+  function.vars.push_back({Type::i32, "trap.word"});
+  const auto word = static_cast<std::uint32_t>(function.vars.size() - 1);
+  const BlockId loop = b.new_block(), body = b.new_block(), last = b.new_block();
+  b.at(end);
+  const std::vector<Value> words = record_words(function, b, trap);
+  const auto count = static_cast<std::uint32_t>(words.size());
+  b.set(word, b.select(b.cmp(Op::ne, b.get(trap.code), b.i32(0)), b.i32(0), b.i32(count)));
   b.br(loop);
   b.at(loop);
   function.blocks[loop].bounded = true;
@@ -81,7 +89,27 @@ void write_record(Function& function, Builder& b, BlockId end, const TrapState& 
   b.exit();
 }
 
-/// Instructions that trap set the state, where no fault is in it yet, and go to `end`.
+/// The same where a thread has trapped, and ends.
+void write_record_and_exit(Function& function, Builder& b, const TrapState& trap) {
+  const std::vector<Value> words = record_words(function, b, trap);
+  const MemAttr memory{.space = Space::trap, .bytes = 4};
+  const Value before = b.inst(Op::atomic, Type::i32, {b.i32(abi::t_count * 4), words[0]});
+  b.last(before).mem = memory;
+  b.last(before).mem.atomic = AtomicOp::add;
+  const BlockId first = b.new_block(), others = b.new_block();
+  b.cond_br(b.cmp(Op::eq, before, b.i32(0)), first, others);
+  b.at(first);
+  for (std::size_t i = 1; i < words.size(); ++i)
+    b.store(b.i32(static_cast<std::uint32_t>(4 * i)), words[i], memory);
+  for (const BlockId end : {first, others}) {
+    b.at(end);
+    b.exit();
+    function.blocks[end].apart = true;
+  }
+}
+
+/// Instructions that trap set the state, where no fault is in it yet, and go to `end`, or end there
+/// if that is kNoBlock.
 void lower_trap_instructions(Function& function, const TrapState& trap, BlockId end) {
   CfgRewriter rewriter(function);
   Builder& rb = rewriter.builder();
@@ -95,8 +123,24 @@ void lower_trap_instructions(Function& function, const TrapState& trap, BlockId 
       rb.set(vars[i], rb.select(first, args[i], rb.get(vars[i])));
     rb.set(trap.code,
            rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
-    rb.br(end);
+    if (end == kNoBlock)
+      write_record_and_exit(function, rb, trap);
+    else
+      rb.br(end);
     rewriter.end_block();
+  });
+}
+
+/// Whether a thread may go on with a fault in its registers.
+bool goes_on_after_fault(const Function& function, const TrapState& trap) {
+  return std::ranges::any_of(function.blocks, [&](const Block& block) {
+    bool faults = false;
+    for (const Value v : block.insts) {
+      const Inst& inst = function.insts[v];
+      if (inst.op == Op::set_var && inst.imm == trap.code) faults = true;
+      if (inst.op == Op::thread_trap) faults = false;
+    }
+    return faults;
   });
 }
 
@@ -160,14 +204,17 @@ void clear_state(Function& function, Builder& b, const TrapState& trap) {
 
 }  // namespace
 
-void lower_traps(Function& function, bool keep_barriers, LoopGuard* guard, const FaultLog& log) {
+void lower_traps(Function& function, bool keep_barriers, AfterFault after, LoopGuard* guard,
+                 const FaultLog& log) {
+  TrapState trap;
   bool instruction_traps = false;
   for (const Block& block : function.blocks)
     for (const Value v : block.insts)
       instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
-  TrapState trap;
   if (instruction_traps) trap_state(function);
   const bool traps = find_trap_state(function, trap);
+  const bool returns = after == AfterFault::returns;
+  const bool at_end = traps && (!returns || goes_on_after_fault(function, trap));
 
   Builder b(function);
   const BlockId end = b.new_block();
@@ -177,12 +224,13 @@ void lower_traps(Function& function, bool keep_barriers, LoopGuard* guard, const
       function.blocks[block].succs.assign(1, end);
     }
 
-  if (instruction_traps) lower_trap_instructions(function, trap, end);
+  if (instruction_traps) lower_trap_instructions(function, trap, returns ? kNoBlock : end);
   b.at(end);
   const Value cut = guard && guard->on ? report_cut_off(b, *guard) : 0;
-  if (!traps) {
+  if (!at_end) {
     write_fault_log(b, log);
     b.exit();
+    if (traps) clear_state(function, b, trap);
     return;
   }
   // One that was cut off may have trapped over what it did not finish.

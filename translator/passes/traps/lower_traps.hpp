@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ptx2spv/translator.hpp"
+#include "translator/ir/trap_state.hpp"
 #include "translator/passes/fault_log.hpp"
 #include "translator/passes/ir.hpp"
 #include "translator/passes/loop_guard.hpp"
@@ -9,15 +10,16 @@
 namespace ptx2spv::passes {
 
 /// Sends the stores and atomics of a thread that has trapped to bytes that nothing reads. Runs
-/// before lower_surfaces, which guards its own stores, and only in functions that can fault at a
-/// surface instruction.
-void suppress_after_trap(Function& function);
+/// before lower_surfaces, which guards its own stores, and only in functions where a thread goes on
+/// after a fault.
+void suppress_after_trap(Function& function, AfterFault after);
 
 /// Joins all ends of the thread in one exit block that writes the trap record, makes thread_trap a
 /// jump to it, and ends loops once their thread has trapped. With `keep_barriers` threads do not
-/// leave loops early, because they would miss a convergent barrier.
-void lower_traps(Function& function, bool keep_barriers, LoopGuard* guard = nullptr,
-                 const FaultLog& log = {});
+/// leave loops early, because they would miss a convergent barrier. With AfterFault::returns,
+/// thread_trap writes the record itself and exits.
+void lower_traps(Function& function, bool keep_barriers, AfterFault after = AfterFault::goes_on,
+                 LoopGuard* guard = nullptr, const FaultLog& log = {});
 
 /// For devices whose threads do not advance independently: a loop that may wait for another thread
 /// traps after `iterations`. Runs first, before surfaces and atomics become loops of their own.
