@@ -142,7 +142,8 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) {
        const bool apart = c.profile.exactness.independent_threads && !in_regions(c);
        passes::legalise_nanosleep(c.function,
-                                  apart && for_device(c) && c.profile.features.shader_clock);
+                                  apart && for_device(c) && c.profile.features.shader_clock,
+                                  c.profile.features.device_clock);
      },
      "where threads advance independently, those that pause leave the memory to others; before "
      "control flow is rearranged"},
@@ -277,9 +278,12 @@ constexpr Pass kPasses[] = {
     {Phase::legalise, "legalise-clocks", Form::ssa, kRequired,
      [](const PassContext& c) { return c.info.waits.reads_clock; },
      [](PassContext& c) {
-       passes::legalise_clocks(c.function, c.profile.features, c.info.waits.clock_rates);
+       Features clocks = c.profile.features;
+       if (for_device(c) && clocks.device_clock) clocks.shader_clock = false;
+       passes::legalise_clocks(c.function, clocks, c.info.waits.clock_rates);
      },
-     "a clock is the device's, or counts its readings"},
+     "a clock is the device's, or counts its readings; that of a subgroup goes faster when its "
+     "processor does, so it is used where there is no other"},
     {Phase::legalise, "checked-loops", Form::ssa, kOptional,
      // Guards store in every loop.
      [](const PassContext& c) { return c.optimize && !c.guard.on; },

@@ -11,31 +11,20 @@ namespace ptx2spv::runtime {
 
 namespace {
 
-/// Between two readings, on the host and in a kernel.
+/// Between two readings.
 constexpr std::chrono::milliseconds kApart{20};
-constexpr double kSpin = 20e6;
 /// By how much clocks that are meant to say the same may differ.
 constexpr std::int64_t kSame = 1'000'000'000;
 constexpr int kReadings = 5;
 
-/// Waits for so many ticks of %globaltimer. Stores both clocks after three quarters of them and at
-/// the end.
 constexpr std::string_view kKernel =
     ".version 8.3\n.target sm_80\n.address_size 64\n"
-    ".visible .entry read(.param .u64 to, .param .u64 ticks) {\n"
-    ".reg .b64 %d<10>;\n.reg .pred %p<3>;\n"
-    "ld.param.u64 %d0, [to];\nld.param.u64 %d1, [ticks];\n"
-    "shr.u64 %d2, %d1, 2;\nsub.u64 %d2, %d1, %d2;\n"
-    "mov.u64 %d3, %globaltimer;\n"
-    "first:\nmov.u64 %d4, %clock64;\nmov.u64 %d5, %globaltimer;\nsub.u64 %d6, %d5, %d3;\n"
-    "setp.lt.u64 %p1, %d6, %d2;\n@%p1 bra first;\n"
-    "second:\nmov.u64 %d7, %clock64;\nmov.u64 %d8, %globaltimer;\nsub.u64 %d6, %d8, %d3;\n"
-    "setp.lt.u64 %p2, %d6, %d1;\n@%p2 bra second;\n"
-    "st.global.u64 [%d0], %d4;\nst.global.u64 [%d0+8], %d5;\n"
-    "st.global.u64 [%d0+16], %d7;\nst.global.u64 [%d0+24], %d8;\nret;\n}\n";
+    ".visible .entry read(.param .u64 to) {\n.reg .b64 %d<3>;\n"
+    "ld.param.u64 %d0, [to];\nmov.u64 %d1, %clock64;\nmov.u64 %d2, %globaltimer;\n"
+    "st.global.u64 [%d0], %d1;\nst.global.u64 [%d0+8], %d2;\nret;\n}\n";
 
 struct Reading {
-  std::uint64_t cycles = 0, time = 0, last_cycles = 0, last_time = 0;  ///< ticks
+  std::uint64_t cycles = 0, time = 0;  ///< ticks
   /// Of the host's clocks, and by how much that may be wrong: billionths of a second.
   std::int64_t steady = 0, real = 0, unsure = INT64_MAX;
 };
@@ -53,28 +42,28 @@ class Reader {
     auto module = Module::load(handle, kKernel, "clocks.ptx");
     if (!module) return std::nullopt;
     auto kernel = module->kernel("read");
-    auto to = Buffer::create(handle, 32);
+    auto to = Buffer::create(handle, 16);
     if (!kernel || !to) return std::nullopt;
     return Reader(std::move(*module), std::move(*kernel), std::move(*to));
   }
 
-  std::optional<Reading> read(std::uint64_t ticks) {
+  std::optional<Reading> read() {
     LaunchConfig config;
     config.threads = ThreadModel::direct;
     const std::int64_t before = now<std::chrono::steady_clock>();
-    if (!kernel_.launch(config, Args().buffer(to_).value(ticks))) return std::nullopt;
+    if (!kernel_.launch(config, Args().buffer(to_))) return std::nullopt;
     const std::int64_t took = now<std::chrono::steady_clock>() - before;
     const std::int64_t real = now<std::chrono::system_clock>() - took / 2;
-    std::uint64_t words[4] = {};
+    std::uint64_t words[2] = {};
     if (!to_.download(0, std::as_writable_bytes(std::span(words)))) return std::nullopt;
-    return Reading{words[0], words[1], words[2], words[3], before + took / 2, real, took};
+    return Reading{words[0], words[1], before + took / 2, real, took};
   }
 
   /// The surest of some.
-  std::optional<Reading> read() {
+  std::optional<Reading> read_surely() {
     std::optional<Reading> best;
     for (int i = 0; i < kReadings; ++i) {
-      const auto each = read(0);
+      const auto each = read();
       if (!each) return std::nullopt;
       if (!best || each->unsure < best->unsure) best = each;
     }
@@ -107,31 +96,23 @@ std::uint64_t scaled(std::uint64_t ticks, std::uint64_t rate) {
 std::optional<ClockRates> measure(DeviceState& device) {
   auto reader = Reader::make(device);
   // The first one translates.
-  if (!reader || !reader->read(0)) return std::nullopt;
-  const auto first = reader->read();
+  if (!reader || !reader->read()) return std::nullopt;
+  const auto first = reader->read_surely();
   std::this_thread::sleep_for(kApart);
-  const auto last = reader->read();
+  const auto last = reader->read_surely();
   if (!first || !last || last->time <= first->time || last->cycles <= first->cycles)
     return std::nullopt;
   const auto between = static_cast<double>(last->steady - first->steady);
   const double time = whole(between / static_cast<double>(last->time - first->time));
-  double cycles = between / static_cast<double>(last->cycles - first->cycles);
-  const bool cpu = device.info.kind == DeviceKind::cpu;
-  // A GPU's processors are slow until they are busy, and its other clock is not.
-  const Features& has = device.profile.features;
-  if (!cpu && has.shader_clock && has.device_clock) {
-    const auto busy = reader->read(static_cast<std::uint64_t>(kSpin / time));
-    if (!busy || busy->last_cycles <= busy->cycles) return std::nullopt;
-    cycles = time * static_cast<double>(busy->last_time - busy->time) /
-             static_cast<double>(busy->last_cycles - busy->cycles);
-  }
+  const double cycles = whole(between / static_cast<double>(last->cycles - first->cycles));
   ClockRates rates{fixed(cycles), 0, fixed(time), 0};
   // They go on where the interpreter's are. NVIDIA's clock already counts from 1970.
   const auto first_of = [](std::int64_t host, std::uint64_t ticks, std::uint64_t rate) {
     const std::int64_t behind = host - static_cast<std::int64_t>(scaled(ticks, rate));
     return static_cast<std::uint64_t>(std::llabs(behind) < kSame ? 0 : behind);
   };
-  if (cpu) rates[1] = first_of(last->steady, last->cycles, rates[0]);
+  if (device.info.kind == DeviceKind::cpu)
+    rates[1] = first_of(last->steady, last->cycles, rates[0]);
   rates[3] = first_of(last->real, last->time, rates[2]);
   return rates;
 }

@@ -18,7 +18,7 @@ using ClockRates = std::array<std::uint64_t, abi::kClockWords / 2>;
 /// Thread-safe.
 class Clocks {
  public:
-  /// Measures them by small launches when it is called first, for some 50 ms.
+  /// Measures them by small launches when it is called first, for some 25 ms.
   ClockRates get(DeviceState& device);
 
  private:

@@ -108,7 +108,7 @@ TEST(Clocks, ReadingsAreNeitherSharedNorDropped) {
 }
 
 /// How often a thread has read the clock that counts its readings after nanosleep, with this one.
-std::uint32_t readings(std::uint32_t nanoseconds, bool by_clock) {
+std::uint32_t readings(std::uint32_t nanoseconds, bool by_clock, bool device_clock = false) {
   ir::Module module;
   ir::Function function;
   ir::Builder b(function);
@@ -118,7 +118,7 @@ std::uint32_t readings(std::uint32_t nanoseconds, bool by_clock) {
       b.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ir::ClockScope::subgroup));
   b.store(b.i32(0), b.inst(Op::extract, Type::i32, {now}, 0), {.space = Space::trap, .bytes = 4});
   b.exit();
-  passes::legalise_nanosleep(function, by_clock);
+  passes::legalise_nanosleep(function, by_clock, device_clock);
   EXPECT_EQ(ir::validate(function, module, false, false), "");
   ir::Memory memory;
   memory.of(Space::trap).resize(4);
@@ -135,6 +135,9 @@ TEST(Clocks, NanosleepWaitsTwoTicksANanosecondForAMillisecondAtMost) {
   EXPECT_EQ(readings(1, true), 4u);
   EXPECT_EQ(readings(350, true), 702u);
   EXPECT_EQ(readings(0x80000001u, true), 2000002u);
+  // Both clocks are read each time, and a reading of one is a tick of the other.
+  EXPECT_EQ(readings(0, true, true), 5u);
+  EXPECT_EQ(readings(350, true, true), 703u);
 }
 
 }  // namespace

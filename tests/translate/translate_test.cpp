@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "ptx2spv/translator.hpp"
@@ -114,6 +115,35 @@ TEST(Reconvergence, IsDeclaredWhereLanesActAsOne) {
     const auto text = test::disassemble_spirv(result->spirv);
     EXPECT_EQ(text.find("OpGroupNonUniformPartitionNV") != text.npos, without.empty()) << without;
     EXPECT_EQ(text.find("SPV_KHR_maximal_reconvergence") != text.npos, without.empty()) << without;
+  }
+}
+
+// The clock of a subgroup is that of its processor, whose frequency changes.
+TEST(Clocks, AreTheDevicesOwnWhereItHasOne) {
+  const std::string text =
+      ".version 7.0\n.target sm_80\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p) {\n  .reg .b64 %d<3>;\n  ld.param.u64 %d0, [p];\n"
+      "  mov.u64 %d1, %clock64;\n  mov.u64 %d2, %globaltimer;\n"
+      "  st.global.v2.u64 [%d0], {%d1, %d2};\n  ret;\n}\n";
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "a.ptx"}}, messages);
+  ASSERT_TRUE(module) << text_of(messages);
+  for (const bool own : {true, false}) {
+    TranslateOptions options;
+    options.profile = *find_profile("nvidia");
+    set_capability(options.profile, "device_clock", own);
+    const auto result = module->translate(options, messages);
+    ASSERT_TRUE(result) << text_of(messages);
+    constexpr std::uint32_t kReadClock = 4u << 16 | 5056, kConstant = 4u << 16 | 43;
+    const auto& words = result->spirv;
+    std::map<std::uint32_t, std::uint32_t> constants;
+    std::vector<std::uint32_t> scopes;
+    for (std::size_t i = 5; i < words.size(); i += words[i] >> 16) {
+      if (words[i] == kConstant) constants[words[i + 2]] = words[i + 3];
+      if (words[i] == kReadClock) scopes.push_back(constants[words[i + 3]]);
+    }
+    constexpr std::uint32_t kDevice = 1, kSubgroup = 3;
+    EXPECT_EQ(scopes, std::vector<std::uint32_t>(2, own ? kDevice : kSubgroup)) << own;
   }
 }
 

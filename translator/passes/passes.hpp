@@ -191,8 +191,9 @@ void legalise_clocks(Function& function, const Features& features, std::uint32_t
 /// variables.
 void legalise_dots(Function& function, const Features& features);
 
-/// Op::nanosleep waits by the subgroup's clock, or goes. Registers are variables.
-void legalise_nanosleep(Function& function, bool by_clock);
+/// Op::nanosleep waits by the subgroup's clock, and the device's if there is one, or goes.
+/// Registers are variables.
+void legalise_nanosleep(Function& function, bool by_clock, bool device_clock);
 
 /// Shifts and divisions exact as the IR defines them, and without 64-bit integers everything on i64
 /// as pairs of words: constant, undef, phi, select, pack, trunc, high, load, store, atomics and

@@ -14,12 +14,12 @@ inline Value lowest_lane(Builder& b, Value mask) {
   return b.inst(Op::find_msb, Type::i32, {lowest});
 }
 
-/// Ticks of the clock of the subgroup, the low word. The device has shader_clock.
-inline Value subgroup_ticks(Builder& b) {
-  const Value ticks =
-      b.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(ClockScope::subgroup));
+/// Ticks of the clock of that scope, which the device has, the low word.
+inline Value ticks_of(Builder& b, ClockScope scope) {
+  const Value ticks = b.inst(Op::read_clock, Type::v2, {}, static_cast<std::uint64_t>(scope));
   return b.inst(Op::extract, Type::i32, {ticks}, 0);
 }
+inline Value subgroup_ticks(Builder& b) { return ticks_of(b, ClockScope::subgroup); }
 
 /// A loop until so many ticks have gone by since `start`. Registers are variables.
 inline void wait_by_ticks(Builder& b, Value start, Value ticks) {

@@ -6,8 +6,9 @@
 
 namespace ptx2spv::passes {
 
-void legalise_nanosleep(Function& function, bool by_clock) {
-  // A clock of 1 GHz gives 2t, one of 2 GHz t. The most is the manual's.
+void legalise_nanosleep(Function& function, bool by_clock, bool device_clock) {
+  // A clock of 1 GHz gives 2t, one of 2 GHz t. A subgroup's slows down with an idle processor, and
+  // the device's does not: whichever is first ends the wait. The most is the manual's.
   constexpr std::uint32_t kTicks = 2, kMost = 1000000;
   CfgRewriter rewriter(function);
   Builder& b = rewriter.builder();
@@ -15,8 +16,17 @@ void legalise_nanosleep(Function& function, bool by_clock) {
     if (function.insts[v].op != Op::nanosleep) return rewriter.keep(v);
     if (!by_clock) return;
     const Value start = subgroup_ticks(b);
+    const Value other = device_clock ? ticks_of(b, ClockScope::device) : 0;
     const Value time = b.op2(Op::umin, function.arg(v, 0), b.i32(kMost));
-    wait_by_ticks(b, start, b.op2(Op::mul, time, b.i32(kTicks)));
+    const Value ticks = b.op2(Op::mul, time, b.i32(kTicks));
+    const BlockId wait = b.new_block(), done = b.new_block();
+    b.br(wait);
+    b.at(wait);
+    Value gone = b.op2(Op::sub, subgroup_ticks(b), start);
+    if (device_clock)
+      gone = b.op2(Op::umax, gone, b.op2(Op::sub, ticks_of(b, ClockScope::device), other));
+    b.cond_br(b.cmp(Op::ult, gone, ticks), wait, done);
+    b.at(done);
   });
 }
 
