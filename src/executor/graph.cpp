@@ -92,9 +92,10 @@ Status GraphState::record() {
   VkResult result = device->vk.BeginCommandBuffer(commands, &begin);
   if (result != VK_SUCCESS) return vulkan_error(result, "BeginCommandBuffer");
   LaunchBound bound;
-  Work before = Work::any;  // other submissions
-  std::size_t covered = 0;  // nodes that the last barrier waits for
-  bool slab_used = false;   // since then
+  Work before = Work::any;   // other submissions
+  Work fenced = Work::none;  // kinds that the last barrier holds up
+  std::size_t covered = 0;   // nodes that it waits for
+  bool slab_used = false;    // since then
   alone = false;
   barriers = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -105,13 +106,14 @@ Status GraphState::record() {
                          : work_of_rows(*device, copy->from->base(), copy->to->base(), copy->row);
     const bool uses_slab = launch && launch->plan.vulkan.slab_bytes;
     const bool beside =
-        i && !(uses_slab && slab_used) &&
+        has_all(fenced, now) && !(uses_slab && slab_used) &&
         std::ranges::all_of(after[i], [&](std::size_t each) { return each < covered; });
     if (beside) {
       before = before | now;
       slab_used = slab_used || uses_slab;
     } else {
       barrier(*device, commands, std::exchange(before, now), now);
+      fenced = now;
       ++barriers;
       covered = i;
       slab_used = uses_slab;

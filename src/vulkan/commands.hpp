@@ -14,6 +14,9 @@ inline Work operator|(Work a, Work b) {
   return static_cast<Work>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
+/// Whether `kinds` has all of `work`.
+inline bool has_all(Work kinds, Work work) { return (kinds | work) == kinds; }
+
 /// What commands of these kinds wrote is visible to the host once they are over.
 void host_barrier(const VulkanDevice& device, VkCommandBuffer commands, Work before = Work::any);
 /// What is done before is over and visible before what follows. `before`: kinds of all commands

@@ -287,7 +287,8 @@ Result<Queue::Recording> Queue::begin(Work kind, unsigned index,
   VkResult ordered = order(lane, after, alone);
   const bool free = !alone && !fenced;
   // The device lets nothing run beside an earlier submission's commands in a lane.
-  const bool beside = free && lane.recorded && lane.fenced && is_free(lane, after, lane.covered);
+  const bool beside = free && lane.recorded && lane.fenced != Work::none &&
+                      has_all(lane.fenced, kind) && is_free(lane, after, lane.covered);
   if (ordered == VK_SUCCESS && lane.recorded && is_split() && takes == Takes::much && !beside)
     ordered = send_recorded(lane, VK_NULL_HANDLE, false);
   if (Status status = check(ordered, "QueueSubmit"); !status) return status.error();
@@ -310,13 +311,13 @@ Result<Queue::Recording> Queue::begin(Work kind, unsigned index,
     lane.bound = {};
     // A barrier's first scope reaches back over everything submitted to the queue before.
     lane.before = index < kToDevice ? Work::any : Work::copy;
-    lane.fenced = false;
+    lane.fenced = Work::none;
   }
   if (beside) {
     lane.before = lane.before | kind;
   } else if (kind != Work::none) {
     barrier(device_, lane.recorded, std::exchange(lane.before, kind), kind);
-    lane.fenced = true;
+    lane.fenced = kind;
     lane.covered = lane.submitted.load(std::memory_order_relaxed);
   }
   return Recording{.lock = std::move(lock),

@@ -195,7 +195,7 @@ class Queue {
     bool noticed = false;                       ///< recorded: a wait is for its very value
     bool awaited = false;                       ///< somebody waited for the last submission
     Work before = Work::any;                    ///< that its last barrier did not wait for
-    bool fenced = false;                        ///< it has a barrier
+    Work fenced = Work::none;                   ///< kinds that its last barrier, if any, holds up
     std::uint64_t covered = 0;                  ///< the last number that this barrier waits for
     LaunchBound bound;
     Clock::time_point began_at{};  ///< recorded

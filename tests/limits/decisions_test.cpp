@@ -247,6 +247,59 @@ TEST_P(Decisions, ExactSamplersReadTexturesAndTiledImagesHoldPlanes) {
   EXPECT_EQ(count_of(kImageWrite), 0u);
 }
 
+// Images hold planes whose texels are read or written whole, and words that are reduced if they are
+// many. Each thread takes the texel of its column in the first row.
+TEST_P(Decisions, TiledImagesHoldPlanesOfWholeTexels) {
+  struct Case {
+    const char *format, *access;
+    std::uint32_t width, height;
+    bool image;
+  };
+  const Case cases[] = {
+      {"u32", "sured.b.add.2d.u32.trap [%d0, {%r2, %r3}], %r4;", 128, 128, false},
+      {"u32", "sured.b.add.2d.u32.trap [%d0, {%r2, %r3}], %r4;", 128, 129, true},
+      {"u32", "sust.b.2d.b32.trap [%d0, {%r2, %r3}], {%r4};", 32, 2, true},
+      {"u8", "sust.b.2d.b8.trap [%d0, {%r1, %r3}], {%s0};", 32, 2, true},
+      {"u8", "sust.b.2d.b16.trap [%d0, {%r5, %r3}], {%s0};", 64, 2, false},
+  };
+  for (const Case& each : cases) {
+    const test::TemporaryFolder folder;
+    (void)folder.write("k.ptx", fmt::format(".version 7.0\n.target sm_75\n.address_size 64\n"
+                                            ".visible .entry k(.param .u64 s) {{\n"
+                                            "  .reg .b64 %d<1>; .reg .b32 %r<6>; .reg .b16 %s<1>;\n"
+                                            "  ld.param.u64 %d0, [s]; mov.u32 %r1, %tid.x;\n"
+                                            "  shl.b32 %r2, %r1, 2; shl.b32 %r5, %r1, 1;\n"
+                                            "  mov.u32 %r3, 0; mov.u32 %r4, 1; mov.u16 %s0, 257;\n"
+                                            "  {}\n  ret;\n}}\n",
+                                            each.access));
+    const std::size_t texel = each.format[1] == '8' ? 1 : 4;
+    std::string want(texel * each.width * each.height, '\0');
+    if (texel == 4)
+      for (std::size_t i = 0; i < 32; ++i) want[4 * i] = 1;
+    else
+      std::fill_n(want.begin(), std::min(each.width, 64u), '\1');
+    (void)folder.write("want.bin", want);
+    const json manifest = {
+        {"module", "k.ptx"},
+        {"surfaces",
+         {{"s",
+           {{"geometry", "2d"},
+            {"format", each.format},
+            {"channels", 1},
+            {"width", each.width},
+            {"height", each.height},
+            {"init", {{"zero", true}}}}}}},
+        {"launches",
+         {{{"kernel", "k"}, {"grid", 1}, {"block", 32}, {"args", {{{"surface", "s"}}}}}}},
+        {"outputs", {{{"surface", "s"}, {"expect", "want.bin"}}}}};
+    const auto result = run(folder.write("k.json", manifest.dump()), true);
+    EXPECT_EQ(result.exit_code, 0) << each.access << result.out << result.error;
+    constexpr std::uint32_t kTexelPointer = 60;
+    EXPECT_EQ(count_of(kImageWrite) + count_of(kTexelPointer) != 0, each.image)
+        << each.access << each.height;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, Decisions, testing::ValuesIn(kFamilies),
                          [](const auto& each) { return std::string(each.param.name); });
 

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <thread>
 
+#include "src/array/buffer.hpp"
 #include "src/executor/executor.hpp"
 #include "src/executor/graph.hpp"
 #include "src/module/module.hpp"
@@ -178,6 +179,74 @@ TEST_F(Streams, GraphsHaveBarriersWhereNodesComeAfterOthers) {
   const auto values = read_buffer<std::uint32_t>(cells, 3);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(values[i], expected[i]) << i;
   EXPECT_EQ(graph.state()->barriers, 6u);
+}
+
+// A barrier holds up the kinds of commands alone that it was made for.
+TEST_F(Streams, GraphsHaveBarriersWhereNodesAreOfAnotherKind) {
+  Graph graph = must(Graph::create(test_device()));
+  Buffer from = must(Buffer::create(test_device(), 64)),
+         to = must(Buffer::create(test_device(), 64));
+  must(from.fill(0, 64, 5));
+  must(to.fill(0, 64, 0));
+  runtime::GraphState& state = *graph.state();
+  const auto add = [&](std::uint32_t at) {
+    const auto facts =
+        must(runtime::gather_facts(*step.state(), {}, Args().buffer(cell, at).value(7u)));
+    return must(state.add(facts, {}));
+  };
+  if (!add(0)) GTEST_SKIP() << "the host runs the kernel";
+  const auto copy = [&](std::uint64_t at) {
+    const auto row = must(runtime::resolve_copy(*from.state(), at, *to.state(), {at, 16}));
+    state.nodes.emplace_back(
+        runtime::CopyNode{from.state(), to.state(), from.state()->offset + at, row});
+    state.after.emplace_back();
+  };
+  copy(0);
+  copy(16);
+  EXPECT_TRUE(add(4));
+  must(stream.replay(graph));
+  must(stream.synchronize());
+  EXPECT_EQ(state.barriers, 3u);
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 3), (std::vector<std::uint32_t>{7, 7, 0}));
+  const auto copied = read_buffer<std::uint32_t>(to, 16);
+  EXPECT_EQ(std::ranges::count(copied, 0x05050505u), 8) << "two copies of 16 bytes";
+}
+
+std::uint32_t g_submissions = 0;
+PFN_vkQueueSubmit g_submit = nullptr;
+
+// The signal of a launch that someone probably waits for is in its own submission.
+TEST_F(Streams, AWaitAfterAWaitIsOneSubmission) {
+  auto& submit = test_device().state()->vk.QueueSubmit;
+  g_submit = submit;
+  submit = [](VkQueue queue, std::uint32_t number, const VkSubmitInfo* infos, VkFence fence) {
+    ++g_submissions;
+    return g_submit(queue, number, infos, fence);
+  };
+  const auto rounds = [&] {
+    for (int i = 0; i < 20; ++i) {
+      must(stream.launch(step, {}, Args().buffer(cell).value(1u)));
+      must(stream.synchronize());
+    }
+  };
+  rounds();
+  g_submissions = 0;
+  rounds();
+  submit = g_submit;
+  EXPECT_EQ(g_submissions, 20u);
+}
+
+TEST_F(Streams, CopiesWithinAGpuAreOverSooner) {
+  runtime::DeviceState& device = *test_device().state();
+  const DeviceKind was = device.info.kind;
+  const runtime::StreamState& state = *stream.state();
+  constexpr std::uint64_t kBytes = 24 << 20;
+  device.info.kind = DeviceKind::discrete;
+  EXPECT_EQ(state.over_bus(kBytes, true), 1u << 20);
+  EXPECT_EQ(state.over_bus(kBytes, false), kBytes);
+  device.info.kind = DeviceKind::integrated;
+  EXPECT_EQ(state.over_bus(kBytes, true), kBytes);
+  device.info.kind = was;
 }
 
 // Each stream's step comes after the one before it, in whichever stream that is.

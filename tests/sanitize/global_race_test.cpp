@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "src/executor/graph.hpp"
+#include "src/launch/sanitized.hpp"
 #include "tests/sanitize/scene.hpp"
 #include "tests/support/environment.hpp"
 
@@ -194,6 +196,14 @@ TEST(GlobalRaces, LaunchesDoNotRaceWithOneAnother) {
   Kernel kernel = must(module.kernel("k"));
   Stage stage(device);
   const Args back = Args().buffer(stage.to).buffer(stage.from).buffer(stage.pointer);
+  // A recording takes no kernel with checks, and no number for it.
+  Graph recording = must(Graph::create(device));
+  must(kernel.launch(stage.config, stage.args()));
+  const auto facts = must(runtime::gather_facts(*kernel.state(), stage.config, stage.args()));
+  const auto table = must(runtime::table_of(*device.state(), true, false));
+  const std::uint32_t launches = table->launches;
+  EXPECT_FALSE(must(recording.state()->add(facts, {})));
+  EXPECT_EQ(table->launches, launches);
   for (int i = 0; i < 20; ++i) {
     must(kernel.launch(stage.config, stage.args()));
     must(kernel.launch(stage.config, back));
