@@ -275,8 +275,8 @@ void forget_floats(Profile& profile, const FloatControls& had) {
   if (now.of32 != had.of32)
     e.denormals32 = e.flushes_denormals32 = e.exact_div32 = e.exact_sqrt32 = e.exact_compare32 =
         e.fused_fma32 = e.fma_denormals32 = e.exact_convert32 = e.canonical_nan32 =
-            e.native_approx = e.exact_widen64 = e.exact_narrow64 = e.exact_widen16 =
-                e.canonical_nan16 = false;
+            e.exact_round32 = e.exact_min32 = e.native_approx = e.exact_widen64 = e.exact_narrow64 =
+                e.exact_widen16 = e.canonical_nan16 = false;
   if (now.of64 != had.of64)
     e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = e.exact_widen64 =
         e.exact_narrow64 = false;

@@ -140,6 +140,68 @@ Answer exact_convert32(Asker& asker) {
                Kind::any);
 }
 
+/// Numbers of a few places before and after the point, ties and those beyond 32 bits among them;
+/// first those next to where something changes.
+Words with_fractions(std::uint32_t blocks) {
+  constexpr std::uint32_t kEdges[] = {0x3effffff, 0x3f000000, 0x3f000001, 0x3f7fffff, 0x3fc00000,
+                                      0x40200000, 0x4afffffd, 0x4affffff, 0x4b000001, 0x4effffff,
+                                      0x4f000000, 0x4f000001, 0x4f7fffff, 0x4f800000, 0x4f800001,
+                                      0x7f800001, 0x7fa00000, 0x7fffffff, 0x7f7fffff, 0x7f800000};
+  Words words = singles(blocks, 1, Kind::any, 5);
+  ieee::Sequence sequence(6);
+  for (std::size_t i = 0; i < words.size(); i += 2) {
+    const std::uint32_t bits = sequence.next();
+    const std::uint32_t fraction = i % 4 ? bits & 0x7fffff : bits & 0x780000;
+    words[i] = (bits & 0x80000000) | (124 + (bits >> 23) % (i % 4 ? 38 : 8)) << 23 | fraction;
+  }
+  for (std::size_t i = 0; i < std::size(kEdges); ++i)
+    words[2 * i] = kEdges[i], words[2 * i + 1] = kEdges[i] | 0x80000000;
+  return words;
+}
+
+Answer exact_round32(Asker& asker) {
+  constexpr std::uint32_t kBlocks = 32;
+  Profile profile = asker.profile();
+  profile.exactness.exact_round32 = true;
+  std::string body = "mov.b32 %f1, %r1;\n";
+  unsigned out = 0;
+  for (const char* round : {"rni", "rzi", "rmi", "rpi"}) {
+    body +=
+        fmt::format("cvt.{}.f32.f32 %f4, %f1;\nst.global.f32 [%d1+{}], %f4;\n", round, 4 * out++);
+    for (const char* to : {"s32", "u32"})
+      body += fmt::format("cvt.{}.{}.f32 %r8, %f1;\nst.global.u32 [%d1+{}], %r8;\n", round, to,
+                          4 * out++);
+  }
+  return right(asker, profile, {body, 1, out}, kBlocks, with_fractions(kBlocks));
+}
+
+/// Of any two numbers, of one and a constant, and as what saturates. The first pairs are all those
+/// of zeros, denormals, infinities and NaN.
+Answer exact_min32(Asker& asker) {
+  Profile profile = asker.profile();
+  profile.exactness.exact_min32 = true;
+  static const std::string body = std::string(kLoad32) +
+                                  "min.f32 %f4, %f1, %f2;\nst.global.f32 [%d1], %f4;\n"
+                                  "max.f32 %f4, %f1, %f2;\nst.global.f32 [%d1+4], %f4;\n"
+                                  "min.f32 %f4, %f1, 0f80000000;\nst.global.f32 [%d1+8], %f4;\n"
+                                  "max.f32 %f4, %f1, 0f00000000;\nst.global.f32 [%d1+12], %f4;\n"
+                                  "min.f32 %f4, %f1, 0f3f800000;\nst.global.f32 [%d1+16], %f4;\n"
+                                  "cvt.sat.f32.f32 %f4, %f1;\nst.global.f32 [%d1+20], %f4;\n"
+                                  "add.sat.f32 %f4, %f1, %f2;\nst.global.f32 [%d1+24], %f4;\n"
+                                  "mul.sat.f32 %f4, %f1, %f2;\nst.global.f32 [%d1+28], %f4;\n";
+  constexpr std::uint32_t kNumbers[] = {0x00000000, 0x80000000, 0x00000001, 0x80000001,
+                                        0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
+                                        0x3f800000, 0xbf800000, 0x7f7fffff, 0x7f800000,
+                                        0xff800000, 0x7fc00000, 0xffc12345, 0x7f923456};
+  Words in;
+  for (const std::uint32_t a : kNumbers)
+    for (const std::uint32_t b : kNumbers) in.insert(in.end(), {a, b});
+  for (const Kind kind : {Kind::any, Kind::close})
+    std::ranges::copy(singles(14, 2, kind, 7), std::back_inserter(in));
+  return right(asker, profile, {body, 2, 8}, static_cast<std::uint32_t>(in.size() / 2 / kBlock),
+               in);
+}
+
 /// Every pair and triple of numbers that are NaN, or make one.
 Answer canonical_nan32(Asker& asker) {
   Profile profile = asker.profile();
@@ -421,6 +483,8 @@ std::span<const Question> float_questions() {
       {"exact_convert32", "do integers become float32 by round to nearest even?", exact_convert32},
       {"canonical_nan32", "does float32 arithmetic give 0x7fffffff for every NaN?",
        canonical_nan32},
+      {"exact_round32", "do float32 become whole numbers and integers as by cvt?", exact_round32},
+      {"exact_min32", "are NMin and NMax of float32 min and max?", exact_min32},
       {"second_nan64", "of two NaN, do float64 sums, products and fma keep NVIDIA's?",
        second_nan64},
       {"exact_widen16", "does float16 to float32 keep denormals?", exact_widen16},

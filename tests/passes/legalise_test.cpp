@@ -93,7 +93,7 @@ b0:
   exit
 )");
   Profile profile = *find_profile("nvidia");
-  profile.exactness.fma_denormals32 = false;
+  profile.exactness.fma_denormals32 = profile.exactness.exact_round32 = false;
   EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
   p.expect_valid();
   EXPECT_TRUE(p.has(Op::native_ffma)) << print(p.f, p.m);
@@ -377,7 +377,9 @@ b0:
   exit
 )",
                          factor, addend));
-    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("nvidia")}));
+    Profile profile = *find_profile("nvidia");
+    profile.exactness.exact_min32 = false;
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
     p.expect_valid();
     ASSERT_EQ(p.count(Op::native_ffma), 2u) << print(p.f, p.m);
     RunOptions options;

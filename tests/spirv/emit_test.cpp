@@ -139,9 +139,11 @@ TEST(Emit, native_floats) {
     }
     const Value a = k.input(Type::i32);
     k.output(k.inst(Op::native_unary, Type::i32, {a}, GLSLstd450Exp2), 2048);
+    for (const Op op : {Op::native_fmin, Op::native_fmax}) k.output(k.b.op2(op, a, a), 2064);
     if (p.features.float64) k.output(k.inst(Op::native_fconvert, Type::i64, {a}), 2056);
   });
   EXPECT_NE(text.find("NoContraction"), std::string::npos);
+  for (const char* word : {"NMin", "NMax"}) EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 
 TEST(Emit, native_halves) {

@@ -36,6 +36,8 @@ void Emitter::native_float(Value v, const Inst& inst) {
       return o_.float_controls ? exact(fma) : set_float(v, fma);
     }
     case Op::native_fsqrt: return set_float(v, ext(GLSLstd450Sqrt, float_type(), in(0)));
+    case Op::native_fmin: return set_float(v, ext(GLSLstd450NMin, float_type(), in(0), in(1)));
+    case Op::native_fmax: return set_float(v, ext(GLSLstd450NMax, float_type(), in(0), in(1)));
     case Op::native_feq: return compare(spv::Op::OpFOrdEqual);
     case Op::native_flt: return compare(spv::Op::OpFOrdLessThan);
     case Op::native_fle: return compare(spv::Op::OpFOrdLessThanEqual);

@@ -315,6 +315,8 @@ std::optional<int> FloatRanges::top_beside(Value v, Value tiny, unsigned& steps)
     case Op::native_fmul: return FloatRange::product(arg(0), arg(1)).top;
     case Op::ffma:
     case Op::native_ffma: return FloatRange::sum(arg(2), FloatRange::product(arg(0), arg(1))).top;
+    case Op::native_fmin:
+    case Op::native_fmax: return FloatRange::either(arg(0), arg(1)).top;
     case Op::select: return FloatRange::either(arg(1), arg(2)).top;
     default: return std::nullopt;
   }

@@ -73,7 +73,7 @@ class NanSelects {
   Use use(Value user, unsigned operand) const {
     const Op op = f_.insts[user].op;
     if (is_within(op, Op::native_feq, Op::native_fle)) return Use::none;
-    if (is_within(op, Op::native_fadd, Op::native_fsqrt) || op == Op::native_unary)
+    if (is_within(op, Op::native_fadd, Op::native_fmax) || op == Op::native_unary)
       return Use::passes;
     if (is_within(op, Op::fadd, Op::funord) && f_.insts[user].fp.kind == NumKind::f32)
       return Use::none;

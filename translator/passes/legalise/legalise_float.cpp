@@ -38,6 +38,10 @@ Value FloatLegaliser::is_nan(NumKind kind, Value a) {
 }
 
 Value FloatLegaliser::saturate(NumKind kind, Value a) {
+  if (kind == NumKind::f32 && p_.exactness.exact_min32) {
+    const Value low = b_.op2(Op::native_fmax, a, b_.i32(0));
+    return b_.op2(Op::native_fmin, low, constant(kind, format_of(kind).one));
+  }
   const Format f = format_of(kind);
   const Value low = b_.cmp(Op::ult, constant(kind, f.exponent), a);
   return b_.select(low, constant(kind, 0), b_.op2(Op::umin, a, constant(kind, f.one)));
@@ -170,7 +174,7 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
                         : std::nullopt;
   const bool chooses = inst.op == Op::fmin || inst.op == Op::fmax;
   const auto limit =
-      chooses && kind == NumKind::f32 && !inst.fp.nan ? limited(inst.op, args) : std::nullopt;
+      chooses && kind == NumKind::f32 && !inst.fp.nan ? chosen(inst.op, args) : std::nullopt;
   if (const auto compared = compares && !use_native ? compare(inst, args) : std::nullopt)
     return *compared;
   if (easy || limit) {

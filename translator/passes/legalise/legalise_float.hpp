@@ -79,6 +79,10 @@ inline bool is_wide(NumKind k) {
 inline bool to_integral(Round r) {
   return r == Round::rni || r == Round::rzi || r == Round::rmi || r == Round::rpi;
 }
+/// Whether denormals become other whole numbers than zero.
+inline bool is_directed(Round r) {
+  return r == Round::rm || r == Round::rp || r == Round::rmi || r == Round::rpi;
+}
 inline bool is_approximate(Round r) { return r == Round::approx || r == Round::full; }
 inline Type type_of(NumKind k) { return is_wide(k) ? Type::i64 : Type::i32; }
 
@@ -176,9 +180,10 @@ class FloatLegaliser {
   // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as
   // div.rn is.
   std::optional<Value> approximate_natively(const Inst& inst, const std::vector<Value>& args);
-  /// The lesser or greater of a value and a constant, which a NaN gives way to: a selection. The
-  /// constant is normal, so that flushed denormals do not matter, or 0, compared by its bits.
-  std::optional<Value> limited(Op op, const std::vector<Value>& args);
+  /// The lesser or greater of two numbers, by the device's own; or of a value and a constant, which
+  /// a NaN gives way to: a selection. The constant is normal, so that flushed denormals do not
+  /// matter, or 0, compared by its bits.
+  std::optional<Value> chosen(Op op, const std::vector<Value>& args);
   /// A comparison in single precision on a device whose own take denormals for zeros: with zero by
   /// its bits; of others by their difference, where the device keeps that.
   std::optional<Value> compare(const Inst& inst, const std::vector<Value>& args);
@@ -221,6 +226,8 @@ class FloatLegaliser {
   // Bits 0 to 11 of a number beyond 53 bits as one bit, in the place of the highest of them.
   Value sticky53(Value a, bool with_sign);
   Value to_integer(const FpAttr& fp, Value a);
+  /// A whole number of single precision, by the device's own.
+  Value rounded(Round round, Value a);
   Value between_floats(const FpAttr& fp, Value a);
   Value recode(const FpAttr& fp, NumKind kind, Value a);
   Value fconvert(NumKind from, NumKind to, Value a);

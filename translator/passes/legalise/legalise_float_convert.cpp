@@ -82,13 +82,20 @@ Value FloatLegaliser::sticky53(Value a, bool with_sign) {
 
 Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
   NumKind kind = fp.kind;
-  if (fp.ftz && kind == NumKind::f32) a = flush(kind, a);
+  if (fp.ftz && kind == NumKind::f32 && is_directed(fp.round)) a = flush(kind, a);
   if (kind == NumKind::f16 || kind == NumKind::bf16) {
     a = widen(kind, a);
     kind = NumKind::f32;
   }
   // ROUND_RN and ROUND_RZ of shaders/common.glsl.
   const std::string_view round = integral(fp.round);
+  if (kind == NumKind::f32 && !is_wide(fp.to) && p_.exactness.exact_round32) {
+    const Value whole = round == "rzi" ? a : rounded(fp.round, a);
+    const Op own = is_signed(fp.to) ? Op::native_to_s : Op::native_to_u;
+    const Value result = b_.inst(own, Type::i32, {whole});
+    f_.insts[result].fp = fp;
+    return result;
+  }
   const bool simple = round == "rni" || round == "rzi";
   if (kind == NumKind::f32 && (fp.to == NumKind::u32 || fp.to == NumKind::s32) && simple)
     if (const FloatRange range = ranges_.of(a); range.finite() && *range.top <= 31)
@@ -97,11 +104,17 @@ Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
   return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), round), type_of(fp.to), {a});
 }
 
+Value FloatLegaliser::rounded(Round round, Value a) {
+  const std::string_view to = integral(round);
+  const std::uint64_t glsl = to == "rni" ? 2 : to == "rzi" ? 3 : to == "rmi" ? 8 : 9;
+  return b_.inst(Op::native_unary, Type::i32, {a}, glsl);
+}
+
 Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
   NumKind kind = fp.kind;
   // Half precision has no use for .ftz, its denormals being normal numbers of single precision.
   if (fp.ftz && kind == NumKind::f32 && fp.to != NumKind::f16) {
-    a = flush(kind, a);
+    if (!to_integral(fp.round) || is_directed(fp.round)) a = flush(kind, a);
     // Flushing is single-precision arithmetic on the hardware, which knows one NaN.
     if (!to_integral(fp.round) && fp.to != NumKind::bf16) a = only_nan(kind, a);
   }
@@ -111,12 +124,9 @@ Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
       result = recode({.kind = kind, .to = NumKind::f32}, kind, result);
       kind = NumKind::f32;
     }
-    if (fast_ && kind == NumKind::f32) {
-      const std::uint64_t glsl = fp.round == Round::rni   ? 2
-                                 : fp.round == Round::rzi ? 3
-                                 : fp.round == Round::rmi ? 8
-                                                          : 9;
-      result = b_.inst(Op::native_unary, Type::i32, {result}, glsl);
+    if ((fast_ || p_.exactness.exact_round32) && kind == NumKind::f32) {
+      result = rounded(fp.round, result);
+      if (!fast_) result = canonical(kind, result);
     } else {
       result =
           call(fmt::format("{}_round_{}", name(kind), name(fp.round)), type_of(kind), {result});
@@ -126,7 +136,7 @@ Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
   if (fp.ftz && fp.to == NumKind::f32 && kind == NumKind::f64 && !to_integral(fp.round)) {
     result = flush_narrowed(fp.round, a, result);
   } else if (fp.ftz && fp.to == NumKind::f32) {
-    result = flush(fp.to, result);
+    if (!to_integral(fp.round)) result = flush(fp.to, result);
     if (fp.kind == NumKind::bf16) result = only_nan(fp.to, result);
   }
   return fp.sat && fp.to >= NumKind::f16 && fp.to <= NumKind::f64 ? saturate(fp.to, result)

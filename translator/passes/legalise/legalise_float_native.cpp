@@ -66,8 +66,12 @@ std::optional<Value> FloatLegaliser::with_constant(Op op, NumKind kind,
   return std::nullopt;
 }
 
-std::optional<Value> FloatLegaliser::limited(Op op, const std::vector<Value>& args) {
+std::optional<Value> FloatLegaliser::chosen(Op op, const std::vector<Value>& args) {
   const bool least = op == Op::fmin;
+  if (p_.exactness.exact_min32) {
+    const Op own = least ? Op::native_fmin : Op::native_fmax;
+    return canonical(NumKind::f32, b_.inst(own, Type::i32, args));
+  }
   for (unsigned i = 0; i < 2; ++i) {
     const Value limit = args[i], x = args[1 - i];
     const auto bits = static_cast<std::uint32_t>(f_.insts[limit].imm);
