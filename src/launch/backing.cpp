@@ -49,15 +49,16 @@ bool takes_texels(const SlotInfo& slot, unsigned texel) {
 }
 
 /// Planes of texels up to 4 bytes, and of pairs of words that are reduced, do better in images
-/// where those are tiled (docs/reference/performance.md); volumes and wide texels do not. Of small
-/// texels an image takes one at a time, and where many threads reduce few words, memory is faster.
+/// where those are tiled (docs/reference/performance.md); volumes and wide texels do not. An image
+/// takes one texel at a time, and where many threads reduce few words, memory is faster.
 bool better_in_image(const DeviceState& device, const SlotInfo& slot, const ArrayDesc& desc) {
   constexpr std::uint64_t kFew = 1 << 14;
   if (!device.profile.costs.tiled_planes || desc.geometry != Geometry::d2) return false;
   const unsigned texel = desc.texel_bytes();
+  if (!takes_texels(slot, texel)) return false;
   const bool reduces = !slot.reduce_bytes.empty();
   if (texel == 4) return !reduces || std::uint64_t{desc.width} * desc.height > kFew;
-  return texel == 8 ? reduces : texel < 4 && takes_texels(slot, texel);
+  return texel == 8 ? reduces : texel < 4;
 }
 
 class Backings {
