@@ -22,10 +22,17 @@ void legalise_nanosleep(Function& function, bool by_clock, bool device_clock) {
     const BlockId wait = b.new_block(), done = b.new_block();
     b.br(wait);
     b.at(wait);
-    Value gone = b.op2(Op::sub, subgroup_ticks(b), start);
-    if (device_clock)
-      gone = b.op2(Op::umax, gone, b.op2(Op::sub, ticks_of(b, ClockScope::device), other));
-    b.cond_br(b.cmp(Op::ult, gone, ticks), wait, done);
+    const Value waits = b.cmp(Op::ult, b.op2(Op::sub, subgroup_ticks(b), start), ticks);
+    if (device_clock) {
+      // It takes longer to read.
+      const BlockId second = b.new_block();
+      b.cond_br(waits, second, done);
+      b.at(second);
+      const Value gone = b.op2(Op::sub, ticks_of(b, ClockScope::device), other);
+      b.cond_br(b.cmp(Op::ult, gone, ticks), wait, done);
+    } else {
+      b.cond_br(waits, wait, done);
+    }
     b.at(done);
   });
 }
