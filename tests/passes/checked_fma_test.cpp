@@ -1,40 +1,12 @@
 // Fused multiply-adds that are the device's own where a check says that they may be: results are
 // exact whatever the operands are, on a device whose fma takes denormals for zeros.
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <random>
-
-#include "tests/passes/flushing.hpp"
-#include "tests/passes/parsed.hpp"
-#include "translator/passes/passes.hpp"
+#include "tests/passes/checked_fma.hpp"
 
 namespace ptx2spv {
 namespace {
 
 using namespace ir;
 using namespace test;
-
-Profile losing() {
-  Profile profile = *find_profile("nvidia");
-  profile.exactness.fused_fma32 = profile.exactness.denormals32 = true;
-  profile.exactness.fma_denormals32 = false;
-  return profile;
-}
-
-/// Eight words from memory, %10 to %17; `text`; then %50 and %51 to memory.
-std::string line(const std::string& text) {
-  std::string all = "\nb0:\n  %1 = constant i64 0x100000000\n  %2 = constant i32 0x3e000000\n";
-  for (unsigned i = 0; i < 8; ++i)
-    all += "  %" + std::to_string(30 + i) + " = constant i32 " + std::to_string(4 * i) + "\n  %" +
-           std::to_string(10 + i) + " = load i32 mem=param,4,readonly %" + std::to_string(30 + i) +
-           "\n";
-  return all + text + "  %49 = constant i64 0x100000004\n  store mem=global,4 %1 %50\n" +
-         "  store mem=global,4 %49 %51\n  exit\n";
-}
 
 /// A body's part of a sum of forces, as nvcc makes it.
 const char* const kForce = R"(  %40 = fadd i32 fp=f32,rn %10 %11
@@ -54,107 +26,6 @@ const char* const kDot = R"(  %40 = fmul i32 fp=f32,rn %10 %11
   %43 = ffma i32 fp=f32,rn %50 %2 %42
   %51 = ffma i32 fp=f32,rn,sat %43 %42 %10
 )";
-
-bool transform(Parsed& p) {
-  const Profile profile = losing();
-  const bool any = passes::checked_fma(p.f, p.m, {.profile = profile});
-  p.expect_valid();
-  return any;
-}
-
-void legalise(Parsed& p) {
-  const Profile profile = losing();
-  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
-  p.expect_valid();
-}
-
-/// Which ways a run went.
-struct Ways {
-  unsigned native = 0, looked_at = 0, repeated = 0;
-};
-
-/// What the device does: its fma flush, nothing else does.
-std::array<std::uint32_t, 3> results(const Parsed& p, std::span<const std::uint32_t> words,
-                                     Ways* ways = nullptr) {
-  Memory memory;
-  for (std::size_t i = 0; i < words.size(); ++i) put(memory, Space::param, 4 * i, words[i]);
-  memory.of(Space::global).resize(12);
-  RunOptions options;
-  bool own = false, looked = false, again = false;
-  options.operation = [&](const Function& f, const Inst& inst, std::span<const Bits> args,
-                          Bits& result) {
-    own = own || (inst.op == Op::ffma && inst.fp.checked);
-    again = again || (inst.op == Op::ffma && !inst.fp.checked);
-    if (inst.op == Op::flt) {
-      const bool less = number(args[0]) < number(args[1]);
-      looked = looked || (inst.fp.checked && less);
-      return result = Bits::of(less), true;
-    }
-    const auto gives = [&](float value) {
-      const bool nan = std::isnan(value);
-      return result = Bits::of(nan ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value)), true;
-    };
-    const auto in = [&](unsigned i) { return number(args[i]); };
-    switch (inst.op) {
-      case Op::fcvt:
-      case Op::native_from_u: return gives(static_cast<float>(args[0].w[0]));
-      case Op::native_fadd: return gives(in(0) + in(1));
-      case Op::native_fsub: return gives(in(0) - in(1));
-      case Op::native_fmul: return gives(in(0) * in(1));
-      case Op::native_ffma:
-        own = true;
-        return gives(flushed(std::fma(flushed(in(0)), flushed(in(1)), flushed(in(2)))));
-      case Op::native_flt: return result = Bits::of(flushed(in(0)) < flushed(in(1))), true;
-      default: break;
-    }
-    if (!float_operation(f, inst, args, result)) return false;
-    if (inst.fp.sat)
-      result =
-          Bits::of(std::bit_cast<std::uint32_t>(std::fmin(std::fmax(number(result), 0.0f), 1.0f)));
-    return true;
-  };
-  options.library = [&](std::string_view name, std::span<const Bits> args, Bits& result) {
-    again = true;
-    const float value = std::fma(number(args[0]), number(args[1]), number(args[2]));
-    result = Bits::of(std::isnan(value) ? 0x7fffffffu : std::bit_cast<std::uint32_t>(value));
-    return name == "f32_fma_rn_fused";
-  };
-  memory.of(Space::shared).resize(8);
-  EXPECT_EQ(p.run(memory, options).error, "");
-  if (ways) {
-    ways->native += own && !looked;
-    ways->looked_at += looked && !again;
-    ways->repeated += again;
-  }
-  return {word(memory, Space::global, 0), word(memory, Space::global, 4),
-          word(memory, Space::global, 8)};
-}
-
-/// Words of every kind, or such that sums and products are near the least normal number.
-class Operands {
- public:
-  void draw(unsigned round, std::span<std::uint32_t> words) {
-    for (std::uint32_t& each : words) {
-      const std::uint32_t random = static_cast<std::uint32_t>(rng_());
-      const std::uint32_t sign = random & 0x80000000u, fraction = random & 0x7fffffu;
-      const unsigned pick = random >> 24 & 0x7f;
-      switch (round % 5) {
-        case 0: each = kKinds[pick % std::size(kKinds)]; break;
-        case 1: each = sign | (127 - pick % 8) << 23 | fraction; break;
-        case 2: each = pick % 4 ? sign | (127 - pick % 8) << 23 | fraction : sign; break;
-        case 3: each = sign | (64 - pick % 8) << 23 | (pick & 64 ? fraction : 0); break;
-        default: each = sign | (pick % 8 ? (pick * 2) << 23 : 0) | fraction; break;
-      }
-    }
-  }
-
- private:
-  static constexpr std::uint32_t kKinds[] = {
-      0,          0x80000000u, 1,          0x807fffffu, 0x00800000, 0x01000001,
-      0x3f800000, 0xbf800001,  0x20000000, 0x7f7fffff,  0x7f800000, 0xff800000u,
-      0x7fc12345, 0x42280000,  0x0d123456, 0x33800000,  0xbf800000, 0x007fffff};
-  std::mt19937 rng_{7};
-};
 
 TEST(CheckedFma, results_are_exact_whatever_the_operands_are) {
   for (const char* text : {kForce, kDot}) {
@@ -211,7 +82,7 @@ std::string random_operations(std::mt19937& rng, std::vector<unsigned>& values, 
     switch (rng() % (memory ? 10 : 9) + (memory ? 0 : 1)) {
       case 1: text += made + "fmul i32 fp=f32,rn" + any() + any() + "\n"; break;
       case 2: text += made + "fadd i32 fp=f32,rn" + any() + any() + "\n"; break;
-      case 3: text += made + "xor_ i32" + any() + " %4\n"; break;
+      case 3: text += made + "xor_ i32" + any() + " %8\n"; break;
       case 0: {
         if (rng() % 2) text += "  store mem=global,4 %3" + any() + "\n";
         text += made + "load i32 mem=global,4 %3\n";
@@ -226,32 +97,21 @@ std::string random_operations(std::mt19937& rng, std::vector<unsigned>& values, 
 
 std::string random_line(std::mt19937& rng) {
   std::vector<unsigned> values{2, 10, 11, 12, 13, 14, 15, 16, 17};
-  const std::string text = "  %3 = constant i64 0x100000008\n  %4 = constant i32 0x80000000\n" +
-                           random_operations(rng, values, true);
-  const auto value = [&](std::size_t back) {
-    return " %" + std::to_string(values[values.size() - back]);
-  };
-  return text + "  %50 = xor_ i32" + value(1) + " %4\n  %51 = xor_ i32" + value(2) + value(3) +
+  const std::string text =
+      "  %3 = constant i64 0x100000008\n" + random_operations(rng, values, true);
+  const auto value = [&](std::size_t back) { return fmt::format(" %{}", *(values.end() - back)); };
+  return text + "  %50 = xor_ i32" + value(1) + " %8\n  %51 = xor_ i32" + value(2) + value(3) +
          "\n";
 }
 
 /// Three numbers that come around, of which one begins with 0, and five from before the loop; of
 /// `known` ones all are integers converted, two through shared memory, or zero or 2^-70.
 std::string random_loop(std::mt19937& rng, bool known = false) {
-  std::string text =
-      "\nb0:\n  %1 = constant i32 0x0\n  %2 = constant i32 0x1\n"
-      "  %3 = constant i64 0x100000000\n  %4 = constant i32 0x80000000\n"
-      "  %5 = constant i64 0x100000004\n  %6 = constant i32 0x5\n";
-  for (unsigned i = 0; i < 7; ++i) {
-    const std::string at = std::to_string(30 + i);
-    text += "  %" + at + " = constant i32 " + std::to_string(4 * i) + "\n  %" +
-            std::to_string(10 + i) + " = load i32 mem=param,4,readonly %" + at + "\n";
-  }
+  std::string text = start(7);
   std::vector<unsigned> values{12, 13, 14, 15, 16, 20, 21, 22};
   if (known) {
     for (unsigned i = 0; i < 7; ++i)
-      text += "  %" + std::to_string(60 + i) + " = fcvt i32 fp=u32,to:f32,rn %" +
-              std::to_string(10 + i) + "\n";
+      text += fmt::format("  %{} = fcvt i32 fp=u32,to:f32,rn %{}\n", 60 + i, 10 + i);
     text +=
         "  store mem=shared,4 %1 %65\n  store mem=shared,4 %31 %66\n"
         "  %67 = load i32 mem=shared,4 %31\n  %68 = load i32 mem=shared,4 %1\n"
@@ -259,18 +119,13 @@ std::string random_loop(std::mt19937& rng, bool known = false) {
     values = {62, 63, 64, 67, 68, 69, 1, 20, 21, 22};
   }
   const std::string body = random_operations(rng, values, false);
-  const auto last = [&](std::size_t back) {
-    return " %" + std::to_string(values[values.size() - back]);
-  };
-  // Either way on may have a block of its own.
-  const char* const end = rng() % 2 ? "b2 b5\nb5:\n  br b3\n" : "b5 b3\nb5:\n  br b2\n";
-  const std::string first = known ? "%60" : "%10", second = known ? "%61" : "%11";
-  return text + "  br b1\nb1:\n  %20 = phi i32 " + first + last(1) + "\n  %21 = phi i32 " + second +
-         last(2) + "\n  %22 = phi i32 %1" + last(3) +
-         "\n  %23 = phi i32 %1 %24\n  loop b3 b2\n  br b4\nb4:\n" + body +
-         "  %24 = add i32 %23 %2\n  %25 = ult i1 %24 %6\n  merge b5\n  cond_br %25 " + end +
-         "b2:\n  br b1\nb3:\n  store mem=global,4 %3" + last(1) + "\n  store mem=global,4 %5" +
-         last(2) + "\n  exit\n";
+  const auto last = [&](std::size_t back) { return fmt::format("%{}", *(values.end() - back)); };
+  const std::string phis =
+      fmt::format("  %20 = phi i32 {} {}\n  %21 = phi i32 {} {}\n  %22 = phi i32 %1 {}\n",
+                  known ? "%60" : "%10", last(1), known ? "%61" : "%11", last(2), last(3));
+  const char* const ways = rng() % 2 ? "b2 b5\nb5:\n  br b3\n" : "b5 b3\nb5:\n  br b2\n";
+  return text + "  %7 = constant i32 0x5\n" + wide_loop(phis, body, "%7", ways) +
+         finish({last(1), last(2)});
 }
 
 TEST(CheckedFma, random_lines_give_what_they_gave) {
@@ -332,17 +187,6 @@ TEST(CheckedFma, a_chain_needs_one_check_of_its_addend_and_constants_none) {
   legalise(chain);
   // The last one is the device's own, outside.
   EXPECT_EQ(chain.count(Op::native_ffma), 5u) << print(chain.f, chain.m);
-}
-
-/// Both functions give the same for 2,000 draws of so many words.
-template <unsigned Words>
-void expect_same(const Structured& before, const Structured& after) {
-  Operands operands;
-  for (unsigned round = 0; round < 2000; ++round) {
-    std::uint32_t words[Words];
-    operands.draw(round, words);
-    ASSERT_EQ(results(before, words), results(after, words)) << round;
-  }
 }
 
 // Of x x, of polynomials of it with constants that are no denormals, and of their values added to x
@@ -422,39 +266,16 @@ TEST(CheckedFma, a_factor_that_is_added_to_its_product_needs_one_beside_it_that_
 /// A sum of products in a loop: the factors come from shared memory, which has integers converted,
 /// and with `unknown` another word.
 std::string tile(bool unknown) {
-  return std::string(R"(
-b0:
-  %1 = constant i32 0x0
-  %2 = constant i32 0x4
-  %3 = constant i64 0x100000000
-  %4 = load i32 mem=param,4,readonly %1
-  %5 = load i32 mem=param,4,readonly %2
-  %6 = constant i32 0x1
-  %7 = fcvt i32 fp=u32,to:f32,rn %4
-  %8 = compose v2 %7 %1
-  %9 = constant i32 0x8
-  store mem=shared,4 %1 %7
-)") + (unknown ? "  store mem=shared,4 %2 %5\n" : "") +
-         R"(  store mem=shared,8 %9 %8
-  control_barrier
-  br b1
-b1:
-  %10 = phi i32 %1 %15
-  %11 = phi i32 %1 %16
-  %12 = load i32 mem=shared,4 %2
-  %13 = load v2 mem=shared,8 %9
-  %14 = extract i32 %13
-  %15 = ffma i32 fp=f32,rn %12 %14 %10
-  %16 = add i32 %11 %6
-  %17 = ult i1 %16 %2
-  loop b3 b2
-  cond_br %17 b2 b3
-b2:
-  br b1
-b3:
-  store mem=global,4 %3 %15
-  exit
-)";
+  return start(3) + "  %7 = fcvt i32 fp=u32,to:f32,rn %10\n  %20 = compose v2 %7 %1\n" +
+         "  store mem=shared,4 %1 %7\n" + (unknown ? "  store mem=shared,4 %31 %11\n" : "") +
+         "  store mem=shared,8 %32 %20\n  control_barrier\n" +
+         loop("  %21 = phi i32 %1 %25\n", R"(  %22 = load i32 mem=shared,4 %31
+  %23 = load v2 mem=shared,8 %32
+  %24 = extract i32 %23
+  %25 = ffma i32 fp=f32,rn %22 %24 %21
+)",
+              "%31") +
+         finish({"%25"});
 }
 
 TEST(CheckedFma, words_of_shared_memory_are_what_was_stored_there) {
@@ -492,29 +313,10 @@ TEST(CheckedFma, a_product_with_zero_needs_no_check) {
 }
 
 TEST(CheckedFma, what_comes_to_a_loop_around_it_is_what_came_before) {
-  const std::string text = R"(
-b0:
-  %1 = constant i32 0x0
-  %2 = constant i32 0x4
-  %3 = constant i64 0x100000000
-  %4 = load i32 mem=param,4,readonly %1
-  %5 = load i32 mem=param,4,readonly %2
-  %6 = constant i32 0x1
-  br b1
-b1:
-  %10 = phi i32 %4 %12
-  %11 = phi i32 %1 %13
-  %12 = ffma i32 fp=f32,rn %10 %5 %4
-  %13 = add i32 %11 %6
-  %14 = ult i1 %13 %2
-  loop b3 b2
-  cond_br %14 b2 b3
-b2:
-  br b1
-b3:
-  store mem=global,4 %3 %12
-  exit
-)";
+  const std::string text =
+      start(2) +
+      loop("  %20 = phi i32 %10 %21\n", "  %21 = ffma i32 fp=f32,rn %20 %11 %10\n", "%31") +
+      finish({"%21"});
   const Structured before(text);
   Structured after(text);
   ASSERT_TRUE(transform(after)) << print(after.f, after.m);
@@ -523,47 +325,24 @@ b3:
 
 /// Sums of products around a loop, from eight words of memory; what a sum starts as, and its
 /// factor.
-std::string sums(const std::string& start, const std::string& factor) {
-  return R"(
-b0:
-  %1 = constant i32 0x0
-  %2 = constant i32 0x4
-  %3 = constant i64 0x100000000
-  %4 = constant i32 0x1
-  %5 = constant i32 0x2
-  %6 = constant i64 0x100000004
-  %7 = load i32 mem=param,4,readonly %1
-  br b1
-b1:
-  %10 = phi i32 )" +
-         start + R"( %22
-  %11 = phi i32 %1 %16
-  %30 = phi i32 %1 %32
-  %31 = phi i32 %1 %33
-  %12 = shl i32 %11 %5
+std::string sums(const std::string& start_as, const std::string& factor) {
+  return start(2) + "  %7 = constant i32 0x2\n  %3 = constant i64 0x100000008\n" +
+         loop("  %19 = phi i32 " + start_as +
+                  " %22\n  %40 = phi i32 %1 %42\n  %41 = phi i32 %1 %43\n",
+              R"(  %12 = shl i32 %4 %7
   %13 = load i32 mem=param,4,readonly %12
-  %14 = add i32 %12 %2
+  %14 = add i32 %12 %31
   %15 = load i32 mem=param,4,readonly %14
-  %20 = ffma i32 fp=f32,rn %13 %15 %10
-  store mem=global,4 %6 %20
+  %20 = ffma i32 fp=f32,rn %13 %15 %19
+  store mem=global,4 %3 %20
   %21 = fadd i32 fp=f32,rn %20 %20
   %22 = ffma i32 fp=f32,rn %15 )" +
-         factor + R"( %21
-  %32 = ffma i32 fp=f32,rn %13 %15 %30
-  %33 = ffma i32 fp=f32,rn %13 %13 %31
-  %16 = add i32 %11 %4
-  %17 = ult i1 %16 %2
-  loop b3 b2
-  cond_br %17 b2 b3
-b2:
-  br b1
-b3:
-  store mem=global,4 %3 %22
-  %34 = xor_ i32 %32 %33
-  %35 = constant i64 0x100000008
-  store mem=global,4 %35 %34
-  exit
-)";
+                  factor + R"( %21
+  %42 = ffma i32 fp=f32,rn %13 %15 %40
+  %43 = ffma i32 fp=f32,rn %13 %13 %41
+)",
+              "%31") +
+         "  %44 = xor_ i32 %42 %43\n" + finish({"%22", "%44"});
 }
 
 TEST(CheckedFma, sums_around_a_loop_are_checked_where_they_were_repeated) {
@@ -577,7 +356,7 @@ TEST(CheckedFma, sums_around_a_loop_are_checked_where_they_were_repeated) {
   // The factors alone, a sum that is one too; all where that would not save half of the checks.
   EXPECT_EQ(checks(sums("%1", "%13")), 2u);
   EXPECT_EQ(checks(sums("%1", "%20")), 3u);
-  EXPECT_EQ(checks(sums("%7", "%13")), 5u);
+  EXPECT_EQ(checks(sums("%10", "%13")), 5u);
 }
 
 TEST(CheckedFma, many_results_are_chosen_behind_their_checks) {
@@ -608,29 +387,18 @@ TEST(CheckedFma, many_results_are_chosen_behind_their_checks) {
 }
 
 /// z = z^2 + c with two exits, and a sum of products beside it, from eight words of memory.
-const char* const kLoop = R"(
-b0:
-  %1 = constant i32 0x0
-  %2 = constant i32 0x4
-  %3 = constant i64 0x100000000
-  %4 = load i32 mem=param,4,readonly %1
-  %5 = load i32 mem=param,4,readonly %2
-  %6 = constant i32 0x1
-  %7 = constant i32 0x40800000
-  %8 = constant i32 0x80000000
-  %9 = constant i32 0x8
-  %30 = load i32 mem=param,4,readonly %9
+const std::string kLoop = start(3) + R"(  %7 = constant i32 0x40800000
   br b1
 b1:
-  %10 = phi i32 %1 %19
-  %11 = phi i32 %1 %16
-  %12 = phi i32 %1 %21
-  %22 = phi i32 %30 %23
+  %20 = phi i32 %1 %19
+  %21 = phi i32 %1 %16
+  %22 = phi i32 %1 %27
+  %24 = phi i32 %12 %23
   loop b6 b5
   br b2
 b2:
-  %13 = fmul i32 fp=f32,rn %10 %10
-  %14 = fmul i32 fp=f32,rn %11 %11
+  %13 = fmul i32 fp=f32,rn %20 %20
+  %14 = fmul i32 fp=f32,rn %21 %21
   %15 = fadd i32 fp=f32,rn %13 %14
   %25 = flt i1 fp=f32 %7 %15
   merge b4
@@ -638,30 +406,24 @@ b2:
 b3:
   br b6
 b4:
-  %26 = fadd i32 fp=f32,rn %10 %10
-  %16 = ffma i32 fp=f32,rn %26 %11 %5
+  %26 = fadd i32 fp=f32,rn %20 %20
+  %16 = ffma i32 fp=f32,rn %26 %21 %11
   %17 = xor_ i32 %14 %8
   %18 = fadd i32 fp=f32,rn %13 %17
-  %19 = fadd i32 fp=f32,rn %18 %4
-  %23 = ffma i32 fp=f32,rn %5 %4 %22
-  %21 = add i32 %12 %6
-  %27 = ult i1 %21 %9
+  %19 = fadd i32 fp=f32,rn %18 %10
+  %23 = ffma i32 fp=f32,rn %11 %10 %24
+  %27 = add i32 %22 %9
+  %28 = ult i1 %27 %32
   merge b7
-  cond_br %27 b5 b7
+  cond_br %28 b5 b7
 b7:
   br b6
 b5:
   br b1
 b6:
-  %40 = phi i32 %10 %19
-  %41 = phi i32 %11 %23
-  %42 = constant i64 0x100000004
-  store mem=global,4 %3 %40
-  store mem=global,4 %42 %41
-  %43 = constant i64 0x100000008
-  store mem=global,4 %43 %12
-  exit
-)";
+  %40 = phi i32 %20 %19
+  %41 = phi i32 %21 %23
+)" + finish({"%40", "%41", "%22"});
 
 /// Whether it is a check of a value from before a loop, which zeros pass.
 bool is_check_before_loop(const Function& f, Value v) {
@@ -716,13 +478,10 @@ TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
   const std::string force = kForce;
   std::string body = force.substr(0, force.find("  %50"));
   body += "  %46 = ffma i32 fp=f32,rn %40 %45 %20\n  %47 = ffma i32 fp=f32,rn %41 %45 %21\n";
-  const std::string head = line("").substr(0, line("").find("  %49"));
-  const std::string text =
-      head + "  %3 = constant i32 0x0\n  %4 = constant i32 0x1\n  br b1\nb1:\n" +
-      "  %20 = phi i32 %15 %46\n  %21 = phi i32 %16 %47\n  %23 = phi i32 %3 %24\n" +
-      "  loop b3 b2\n  br b4\nb4:\n" + body +
-      "  %24 = add i32 %23 %4\n  %25 = ult i1 %24 %30\n  merge b5\n  cond_br %25 b5 b3\n" +
-      "b5:\n  br b2\nb2:\n  br b1\nb3:\n  store mem=global,4 %1 %46\n  exit\n";
+  const std::string text = start(8) +
+                           wide_loop("  %20 = phi i32 %15 %46\n  %21 = phi i32 %16 %47\n", body,
+                                     "%10", "b5 b3\nb5:\n  br b2\n") +
+                           finish({"%46"});
   Structured p(text);
   const Profile profile = losing();
   ASSERT_TRUE(passes::checked_loops(p.f, p.m, {.profile = profile})) << text;
