@@ -294,7 +294,9 @@ constexpr Pass kPasses[] = {
      "one fails"},
     {Phase::legalise, "checked-fma", Form::ssa, kOptional, optimizes,
      [](PassContext& c) {
-       passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp});
+       if (passes::checked_fma(c.function, c.module, {.profile = c.profile, .fp = c.options.fp}) &&
+           !c.options.shared_in_memory)
+         c.info.shared_bytes = c.function.shared_bytes;
      },
      "where the device's fma lose denormals, they are its own with one check for all of a line"},
     {Phase::legalise, "legalise-float", Form::ssa, kRequired, always,

@@ -20,7 +20,13 @@
 // and what it makes at once:
 //
 //     check --> check but for zeros --> exact stretch or native stretch --> what needs results
+//
+// Where most of what is taken comes from shared memory, words are checked where they are stored
+// (shared_words.hpp), and here, for zeros too, only once a thread of the workgroup stored one that
+// failed. Their loads move into the stretch, which may be long.
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -31,11 +37,17 @@
 namespace ptx2spv::passes {
 
 using checked::FmaChecks;
+using checked::SharedWords;
+using Check = FmaChecks::Check;
 
 namespace {
 
 /// The fma of a stretch, at most: what it takes stays in registers until its end.
 constexpr std::size_t kMostFma = 64;
+/// The same where that is words from shared memory that need no check.
+constexpr std::size_t kMostFmaOfWords = 1024;
+/// How many checks of loaded words one of a stored word has to save, and all of them.
+constexpr std::size_t kSavedByOne = 2, kSavedByAll = 8;
 /// Results of a stretch from which on they would crowd the registers beside what they are made of.
 constexpr std::size_t kManyResults = 12;
 struct Stretch {
@@ -46,7 +58,7 @@ struct Stretch {
   std::vector<Value> results;      ///< those of them that something else needs
   std::vector<Value> kept;         ///< those of these that are kept as multiples of 2^-126
   std::vector<Value> behind;       ///< what has to wait for results
-  std::vector<checked::FmaChecks::Check> checks;
+  std::vector<Check> checks;
   bool relies = false;  ///< on what other stretches kept
 };
 
@@ -54,17 +66,21 @@ enum class Role : std::uint8_t { none, member, behind };
 
 class CheckedFma {
  public:
-  CheckedFma(Function& function, Module& module)
-      : f_(function), module_(module), b_(function), cutter_(function, b_), checks_(function) {}
+  CheckedFma(Function& function, Module& module, std::uint32_t most_shared_bytes)
+      : f_(function),
+        module_(module),
+        b_(function),
+        cutter_(function, b_),
+        checks_(function),
+        most_shared_bytes_(most_shared_bytes) {}
 
   bool run() {
-    role_.assign(f_.insts.size(), Role::none);
-    leads_.assign(f_.insts.size(), false);
     in_continue_.assign(f_.blocks.size(), false);
     for (const Block& block : f_.blocks)
       if (block.merge == Merge::loop) in_continue_[block.continue_block] = true;
     plan();
     if (stretches_.empty()) return false;
+    check_words();
     const std::size_t alone = count_checks();
     std::vector<Stretch> stretches = std::exchange(stretches_, {});
     keeps_ = true;
@@ -110,12 +126,29 @@ class CheckedFma {
 
   std::size_t count_checks() const {
     std::size_t all = 0;
-    for (const Stretch& s : stretches_) all += s.checks.size();
+    for (const Stretch& s : stretches_) all += std::ranges::count(s.checks, false, &Check::stored);
     return all;
   }
 
+  /// Words of shared memory are checked where they are stored, if that saves enough.
+  void check_words() {
+    words_.emplace(f_, most_shared_bytes_);
+    std::size_t saved = 0;
+    for (const Stretch& s : stretches_)
+      saved += std::ranges::count_if(s.checks, [&](const Check& c) {
+        return words_->has(c.value) && c.grid >= SharedWords::kGrid;
+      });
+    if (saved < std::max(kSavedByAll, kSavedByOne * words_->to_check())) return words_.reset();
+    words_->check_stores();
+    checks_.set_words(&*words_);
+    plan();
+  }
+  bool is_word(Value v) const { return words_ && words_->has(v); }
+
   /// Of all blocks. What is supposed of phis is so if it is of what comes to them.
   void plan() {
+    role_.assign(f_.insts.size(), Role::none);
+    leads_.assign(f_.insts.size(), false);
     const FmaChecks before = checks_;
     if (keeps_) find_phis();
     for (unsigned round = 0;; ++round) {
@@ -164,7 +197,7 @@ class CheckedFma {
     start(b, 0);
     for (std::size_t i = 0; i < insts.size(); ++i) {
       const Value v = insts[i];
-      if (checks_.is_fma(v) && (must_wait(v) || now_.fma.size() == kMostFma)) {
+      if (checks_.is_fma(v) ? must_wait(v) || is_full() : now_.fma.empty() && waits_for_words(v)) {
         close(i);
         start(b, i);
       }
@@ -178,13 +211,32 @@ class CheckedFma {
     now_ = {};
     now_.block = b;
     now_.first = first;
-    ordered_waits_ = false;
+    ordered_waits_ = words_move_ = false;
+  }
+
+  bool is_full() const {
+    const bool of_words = words_ && std::ranges::all_of(checks_.checks(), &Check::stored);
+    return now_.fma.size() >= (of_words ? kMostFmaOfWords : kMostFma);
+  }
+  /// Whether it stays behind loads that move.
+  bool waits_for_words(Value v) const {
+    return words_move_ && (info(f_.insts[v].op).flags & flag::W);
   }
 
   void place(Value v) {
     const bool pure = info(f_.insts[v].op).flags & flag::P;
     const bool follows = takes_member(v);
-    if (must_wait(v) || (!pure && (ordered_waits_ || follows))) return wait(v);
+    if (must_wait(v) || waits_for_words(v) || (!pure && (ordered_waits_ || follows)))
+      return wait(v);
+    if (is_word(v) && (follows || !pure)) {
+      words_move_ = true;
+      role_[v] = Role::member;
+      now_.members.push_back(v);
+      checks_.follow(v);
+      // So that what is made of it needs no check, either.
+      if (f_.insts[v].type == Type::i32) checks_.require(v, SharedWords::kGrid);
+      return;
+    }
     const bool rests = checks_.rests_on_checks(v);
     if (rests && !checks_.check_operands(v)) {
       if (follows) wait(v);
@@ -211,6 +263,7 @@ class CheckedFma {
     now_.checks.assign(checks_.checks().begin(), checks_.checks().end());
     now_.relies = checks_.relies();
     keep_what_leads_on();
+    std::erase_if(now_.checks, [&](const Check& c) { return role_[c.value] == Role::behind; });
     for (const Value v : now_.members)
       for (const Value a : f_.args(v))
         if (is_member(a)) --uses_[a];
@@ -284,8 +337,9 @@ class CheckedFma {
 
   bool can_choose(const Stretch& s) const {
     return s.results.size() >= kManyResults &&
-           std::ranges::none_of(s.checks,
-                                [&](const auto& check) { return is_member(check.value); });
+           std::ranges::none_of(s.checks, [&](const Check& check) {
+             return is_member(check.value) && !check.stored;
+           });
   }
 
   void copy_members(const Stretch& s, bool native) {
@@ -301,9 +355,9 @@ class CheckedFma {
     const BlockId before = end_, second = b_.new_block(), exact = b_.new_block(),
                   join = b_.new_block(), behind = b_.new_block();
     cutter_.move_end(before, behind, {second, exact, join});
-    select(before, check(s, checked::is_less), second, behind);
+    select(before, check(s), second, behind);
     b_.at(second);
-    select(second, check(s, checked::is_tiny), exact, join);
+    select(second, check_but_for_zeros(s), exact, join);
     b_.at(exact);
     copy_members(s, false);
     note_lost(s);
@@ -330,9 +384,11 @@ class CheckedFma {
     cutter_.move_end(before, behind, {second, both, exact, own});
     b_.at(before);
     const Value no = b_.i1(false);
-    select(before, check(s, checked::is_less), second, both);
+    select(before, check(s), second, both);
     b_.at(second);
-    const Value fails = check(s, checked::is_tiny);
+    for (const Value v : s.members)
+      if (is_word(v)) copy_of_[v] = copy(v, false);
+    const Value fails = check_but_for_zeros(s);
     b_.br(both);
     f_.blocks[second].preds = {before};
     f_.blocks[both].preds = {before, second};
@@ -395,15 +451,25 @@ class CheckedFma {
     f_.blocks[from].merge_block = join;
   }
 
-  Value check(const Stretch& s, Value (*fails)(Builder&, Value, int)) {
+  Value check(const Stretch& s) {
     Value any = 0;
-    for (const auto& each : s.checks) {
-      const Value one = fails(b_, copied(each.value), each.grid);
-      any = any ? b_.op2(Op::or_, any, one) : one;
-    }
-    if (s.relies) any = any ? b_.op2(Op::or_, any, b_.get(lost_)) : b_.get(lost_);
+    for (const Check& each : s.checks)
+      if (!each.stored) any = either(any, checked::is_less(b_, copied(each.value), each.grid));
+    if (!std::ranges::all_of(s.checks, std::logical_not(), &Check::stored))
+      any = either(any, words_->failed(b_));
+    return or_lost(s, any);
+  }
+  Value check_but_for_zeros(const Stretch& s) {
+    Value any = 0;
+    for (const Check& each : s.checks)
+      any = either(any, checked::is_tiny(b_, copied(each.value), each.grid));
+    return or_lost(s, any);
+  }
+  Value or_lost(const Stretch& s, Value any) {
+    if (s.relies) any = either(any, b_.get(lost_));
     return any ? any : b_.i1(false);
   }
+  Value either(Value any, Value one) { return any ? b_.op2(Op::or_, any, one) : one; }
 
   Value copy(Value v, bool native) {
     const Inst inst = f_.insts[v];
@@ -425,16 +491,19 @@ class CheckedFma {
   Module& module_;
   Builder b_;
   BlockCutter cutter_;
-  checked::FmaChecks checks_;      ///< of the stretch in work
-  std::vector<bool> in_continue_;  ///< by block
-  bool keeps_ = false;             ///< what a stretch made, for others
-  std::vector<Value> phis_;        ///< supposed to be kept, as what comes to them is
+  FmaChecks checks_;  ///< of the stretch in work
+  const std::uint32_t most_shared_bytes_;
+  std::optional<SharedWords> words_;  ///< that are checked where they are stored
+  std::vector<bool> in_continue_;     ///< by block
+  bool keeps_ = false;                ///< what a stretch made, for others
+  std::vector<Value> phis_;           ///< supposed to be kept, as what comes to them is
   std::vector<Stretch> stretches_;
   std::uint32_t lost_ = kNoVariable;  ///< variable: what was kept is not so; if any relies on it
   std::vector<std::uint32_t> uses_;   ///< by value; once its stretch is made, by others
   std::vector<Role> role_;            ///< by value, in the stretch in work
   std::vector<bool> leads_;           ///< by value: to an fma of the stretch in work
   Stretch now_;
+  bool words_move_ = false;     ///< loads of shared memory move into the stretch
   bool ordered_waits_ = false;  ///< something with an order of its own waits for results
   std::vector<Value> copy_of_;  ///< by value: a member's native operation, then its exact one
   BlockId end_ = 0;             ///< the block in work
@@ -447,7 +516,7 @@ bool checked_fma(Function& function, Module& module, const FloatOptions& options
   if (options.fp != FpPolicy::exact || !device.denormals32 || !device.fused_fma32 ||
       device.fma_denormals32)
     return false;
-  return CheckedFma(function, module).run();
+  return CheckedFma(function, module, options.profile.max_shared_bytes).run();
 }
 
 }  // namespace ptx2spv::passes

@@ -58,14 +58,15 @@ void CheckedLoops::enter(Twin& twin) {
   if (fma_alone_) {
     if (!twin.apart) b_.set(bad_, b_.i1(false));
     twin.entry_fails = b_.i1(false);
-    for (const auto& [v, grid] : twin.fma_checks)
-      if (home_[v] == kNoBlock || twin_of_[home_[v]] != at_)
+    for (const FmaChecks::Check& c : twin.fma_checks)
+      if (home_[c.value] == kNoBlock || twin_of_[home_[c.value]] != at_)
         // A large addend is one because of its size, and not because it is a multiple.
-        twin.entry_fails = b_.op2(Op::or_, twin.entry_fails,
-                                  twin.apart ? is_less(b_, v, grid) : is_tiny(b_, v, grid));
+        twin.entry_fails =
+            b_.op2(Op::or_, twin.entry_fails,
+                   twin.apart ? is_less(b_, c.value, c.grid) : is_tiny(b_, c.value, c.grid));
     // Such threads fail in the loop too, and leave it.
-    for (const auto& [v, grid] : twin.fma_checks)
-      twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, grid)));
+    for (const FmaChecks::Check& c : twin.fma_checks)
+      twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, c.grid)));
     return;
   }
   b_.set(bad_, b_.i32(0));

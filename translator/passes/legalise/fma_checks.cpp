@@ -150,10 +150,11 @@ bool FmaChecks::has_grid(Value v, int grid) const {
 void FmaChecks::require(Value v, int grid) {
   if (has_grid(v, grid)) return;
   const auto at = std::ranges::find(checks_, v, &Check::value);
+  const Check check{v, grid, words_ && words_->has(v) && grid >= SharedWords::kGrid};
   if (at != checks_.end())
-    at->grid = grid;
+    *at = check;
   else
-    checks_.push_back({v, grid});
+    checks_.push_back(check);
   assume(v, grid);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "translator/passes/analysis/float_ranges.hpp"
+#include "translator/passes/legalise/shared_words.hpp"
 
 namespace ptx2spv::passes::checked {
 
@@ -15,6 +16,7 @@ class FmaChecks {
   struct Check {
     Value value;
     int grid;
+    bool stored = false;  ///< a word that was checked where it was stored
   };
   /// Grids of two factors whose product is a multiple of the least normal number, and of a sum.
   static constexpr int kFactor = 63, kSum = 126;
@@ -40,6 +42,8 @@ class FmaChecks {
   void suppose(Value condition, bool holds, unsigned steps = kSteps);
   bool has_grid(Value v, int grid) const;
   void require(Value v, int grid);
+  /// Words that are checked where they are stored, for good; null: none.
+  void set_words(const SharedWords* words) { words_ = words; }
   /// Takes the value to have the grid; the caller sees to it.
   void assume(Value v, int grid);
 
@@ -90,6 +94,7 @@ class FmaChecks {
   bool relies_ = false;
   std::vector<Value> bounded_;  ///< what may be a NaN instead of within a supposed bound
   std::vector<Check> checks_;
+  const SharedWords* words_ = nullptr;
   std::vector<Value> touched_;  ///< of assumed_
 };
 
