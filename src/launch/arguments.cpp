@@ -59,10 +59,10 @@ Status write_arguments(const KernelState& kernel, const Args& args, std::vector<
     const ParamInfo& param = info.params[i];
     const Args::Item& item = args.items[i];
     std::size_t room = opaque(param) ? 8 : param.bytes;
-    if (item.bytes.size() != room)
+    if (item.size != room)
       return wrong(kernel, i, param,
                    fmt::format("it has {} bytes, and {} of {} bytes was given", room,
-                               name_of(item.kind), item.bytes.size()));
+                               name_of(item.kind), item.size));
     if (item.device && item.device != kernel.module->device.get())
       return wrong(kernel, i, param,
                    fmt::format("{} of another device was given", name_of(item.kind)));
@@ -85,7 +85,7 @@ Status write_arguments(const KernelState& kernel, const Args& args, std::vector<
         !opaque(param) && param.kind == ParamKind::scalar)
       return wrong(kernel, i, param, fmt::format("{} was given for a number", name_of(item.kind)));
     if (param.offset + room > bytes.size()) bytes.resize(param.offset + room);
-    std::memcpy(bytes.data() + param.offset, item.bytes.data(), room);
+    std::memcpy(bytes.data() + param.offset, args.data.data() + item.offset, room);
   }
   return {};
 }
@@ -149,55 +149,56 @@ namespace ptx2spv {
 
 namespace {
 
-Args::Item word_item(Args::Kind kind, std::uint64_t value) {
-  Args::Item item;
+Args::Item& add_item(Args& args, Args::Kind kind, std::span<const std::byte> bytes) {
+  Args::Item& item = args.items.emplace_back();
   item.kind = kind;
-  item.bytes.resize(8);
-  std::memcpy(item.bytes.data(), &value, 8);
+  item.offset = args.data.size();
+  item.size = bytes.size();
+  args.data.insert(args.data.end(), bytes.begin(), bytes.end());
   return item;
+}
+
+Args::Item& add_word(Args& args, Args::Kind kind, std::uint64_t value) {
+  return add_item(args, kind, std::as_bytes(std::span(&value, 1)));
 }
 
 }  // namespace
 
 Args& Args::surface(const Surface& surface) {
-  items.push_back(word_item(Kind::surface, surface.handle()));
-  items.back().surface = surface.state();
-  items.back().keep = surface.state();
-  items.back().device = surface.state()->array->device.get();
+  Item& item = add_word(*this, Kind::surface, surface.handle());
+  item.keep = surface.state();
+  item.device = surface.state()->array->device.get();
   return *this;
 }
 
 Args& Args::texture(const Texture& texture) {
-  items.push_back(word_item(Kind::texture, texture.handle()));
-  items.back().texture = texture.state();
-  items.back().keep = texture.state();
-  items.back().device = texture.state()->device.get();
+  Item& item = add_word(*this, Kind::texture, texture.handle());
+  item.keep = texture.state();
+  item.device = texture.state()->device.get();
   return *this;
 }
 
 Args& Args::sampler(const Sampler& sampler) {
-  items.push_back(word_item(Kind::sampler, sampler.handle()));
-  items.back().keep = sampler.state();
-  items.back().device = sampler.state()->device.get();
+  Item& item = add_word(*this, Kind::sampler, sampler.handle());
+  item.keep = sampler.state();
+  item.device = sampler.state()->device.get();
   return *this;
 }
 
 Args& Args::buffer(const Buffer& buffer, std::uint64_t offset) {
-  items.push_back(word_item(Kind::address, buffer.address() + offset));
-  items.back().keep = buffer.state();
-  items.back().device = buffer.state()->device.get();
+  Item& item = add_word(*this, Kind::address, buffer.address() + offset);
+  item.keep = buffer.state();
+  item.device = buffer.state()->device.get();
   return *this;
 }
 
 Args& Args::address(std::uint64_t address) {
-  items.push_back(word_item(Kind::address, address));
+  add_word(*this, Kind::address, address);
   return *this;
 }
 
 Args& Args::bytes(std::span<const std::byte> bytes) {
-  Item item;
-  item.bytes.assign(bytes.begin(), bytes.end());
-  items.push_back(std::move(item));
+  add_item(*this, Kind::value, bytes);
   return *this;
 }
 

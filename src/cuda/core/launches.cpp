@@ -81,6 +81,7 @@ CUresult make_args(FunctionObject& function, void** params, void** extra, Args& 
                             function.name, buffer.size(), end));
   if (packed) packed->assign(info.param_bytes, std::byte{0});
   args.items.reserve(info.params.size());
+  args.data.reserve(info.param_bytes);
   for (std::size_t i = 0; i < info.params.size(); ++i) {
     const ParamInfo& param = info.params[i];
     const std::size_t room = room_of(param);

@@ -346,11 +346,9 @@ class Args {
   enum class Kind : std::uint8_t { value, address, surface, texture, sampler };
   struct Item {
     Kind kind = Kind::value;
-    std::vector<std::byte> bytes;
+    std::size_t offset = 0, size = 0;              ///< of its bytes, in `data`
     std::shared_ptr<const void> keep;              ///< must live until the launch is over
     const runtime::DeviceState* device = nullptr;  ///< that the object belongs to; null: none
-    std::shared_ptr<runtime::SurfaceState> surface;
-    std::shared_ptr<runtime::TextureState> texture;
   };
   Args& surface(const Surface& surface);
   Args& texture(const Texture& texture);
@@ -369,6 +367,7 @@ class Args {
   Args& samplerref(std::string name, const Sampler& sampler);
 
   std::vector<Item> items;
+  std::vector<std::byte> data;  ///< of all items
   std::vector<std::pair<std::string, std::shared_ptr<runtime::SurfaceState>>> surfrefs;
   std::vector<std::pair<std::string, std::shared_ptr<runtime::TextureState>>> texrefs, samplerrefs;
 };
