@@ -54,7 +54,7 @@ Status GraphState::record() {
   std::uint64_t bytes = 0, slab_bytes = 0;
   for (const auto& node : nodes)
     if (auto* launch = std::get_if<LaunchNode>(&node)) {
-      bytes += (launch->plan.params.size() + 255) / 256 * 256 + 256;
+      bytes += (slice_bytes(launch->plan) + 255) / 256 * 256;
       slab_bytes = std::max(slab_bytes, launch->plan.vulkan.slab_bytes);
     }
   ring = Ring();
@@ -129,7 +129,7 @@ Status GraphState::record() {
     auto place = allocate_and_bind(plan, ring, printf, descriptors);
     if (!place) return place.error();
     if (plan.vulkan.slab_bytes) place->slab_address = slab.address();
-    traps.emplace_back(i, ring.memory().mapped() + place->trap_offset);
+    traps.emplace_back(i, place->slice.trap);
     record_launch(commands, plan, *place, bound);
   }
   host_barrier(*device, commands);

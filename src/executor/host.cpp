@@ -23,12 +23,11 @@ InterpretedKernel::Memory whole(const Memory& memory) { return {memory.mapped(),
 
 /// What the kernel reaches by descriptors on a device.
 std::array<InterpretedKernel::Memory, abi::kBindings> bound(const LaunchPlan& plan,
-                                                            const LaunchPlace& place,
-                                                            const Ring& ring) {
+                                                            const LaunchPlace& place) {
   const DeviceState& device = plan.device();
   std::array<InterpretedKernel::Memory, abi::kBindings> out{};
   out[abi::params] = {place.slice.mapped, plan.params.size()};
-  out[abi::trap] = {ring.memory().mapped() + place.trap_offset, abi::kTrapWords * 4};
+  out[abi::trap] = {place.slice.trap, Ring::kTrapBytes};
   out[abi::surfaces] = whole(device.surfaces.memory());
   out[abi::constants] =
       whole(plan.facts->module->constants ? plan.facts->module->constants : device.discard);
@@ -104,15 +103,14 @@ Status copy_arrays(StreamState& stream, const LaunchPlan& plan, bool to_linear) 
   return status ? stream.device.queue.wait(stream.last_value) : std::move(status);
 }
 
-InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& place,
-                                     const Ring& ring) {
+InterpretedKernel::Ending run_placed(const LaunchPlan& plan, const LaunchPlace& place) {
   auto push = plan.push;
   put_addresses(plan, place, push);
   InterpretedKernel::Launch launch;
   std::copy_n(&push[abi::grid_x], 3, launch.grid);
   std::copy_n(&push[abi::block_x], 3, launch.block);
   launch.dynamic_shared = push[abi::dynamic_shared];
-  launch.bindings = bound(plan, place, ring);
+  launch.bindings = bound(plan, place);
   launch.push = push;
   launch.threads = host_processors();
   launch.timeout = plan.device().queue.timeout();
@@ -141,7 +139,7 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   Status status = copy_arrays(stream, plan, true);
   if (status) {
     const auto start = std::chrono::steady_clock::now();
-    ending = run_placed(plan, *place, stream.ring);
+    ending = run_placed(plan, *place);
     took = std::chrono::steady_clock::now() - start;
     status = copy_arrays(stream, plan, false);
   }
@@ -150,7 +148,7 @@ Result<Submitted> HostExecutor::submit(StreamState& stream, LaunchPlan&& plan,
     return status.error();
   }
   std::uint32_t trapped = 0;
-  std::memcpy(&trapped, stream.ring.memory().mapped() + place->trap_offset, sizeof trapped);
+  std::memcpy(&trapped, place->slice.trap, sizeof trapped);
   Submitted out{.value = before, .host_ms = took.count()};
   if (ending.problem.empty() && !trapped && ending.blocks < volume(plan.facts->config.grid))
     out.blocks_run = ending.blocks;

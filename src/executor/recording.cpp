@@ -77,7 +77,7 @@ Status RecordingState::place(RecordedLaunch& launch, LaunchPlace& at) {
     launch.slab = std::move(*memory);
     at.slab_address = launch.slab.address();
   }
-  launch.trap = launch.ring.memory().mapped() + at.trap_offset;
+  launch.trap = at.slice.trap;
   return {};
 }
 

@@ -65,7 +65,7 @@ Result<VkDescriptorSet> Descriptors::common(const LaunchPlan& plan, const Ring& 
     return VkDescriptorBufferInfo{memory.buffer(), memory.offset(), memory.size()};
   };
   infos[abi::params] = {ring.memory().buffer(), ring.memory().offset(), Ring::kWindow};
-  infos[abi::trap] = {ring.memory().buffer(), ring.memory().offset(), abi::kTrapWords * 4};
+  infos[abi::trap] = {ring.traps().buffer(), ring.traps().offset(), Ring::kTrapBytes};
   infos[abi::surfaces] = whole(device_->surfaces.memory());
   infos[abi::constants] =
       whole(plan.facts->module->constants ? plan.facts->module->constants : device_->discard);

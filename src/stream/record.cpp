@@ -26,18 +26,16 @@ Status find_shared_buffers(const LaunchPlan& plan, PrintfBuffer& printf, LaunchP
 }  // namespace
 
 std::uint64_t slice_bytes(const LaunchPlan& plan) {
-  return (plan.params.size() + 255) / 256 * 256 + abi::kTrapWords * 4;
+  return std::max<std::uint64_t>(plan.params.size(), Ring::kTrapBytes);
 }
 
 Result<LaunchPlace> allocate_slice(const LaunchPlan& plan, Ring& ring, PrintfBuffer& printf) {
-  std::uint64_t params = (plan.params.size() + 255) / 256 * 256;
   auto slice = ring.take(slice_bytes(plan));
   if (!slice) return slice.error();
   LaunchPlace place;
   place.slice = *slice;
-  place.trap_offset = slice->offset + params;
   if (!plan.params.empty()) std::memcpy(slice->mapped, plan.params.data(), plan.params.size());
-  std::memset(slice->mapped + params, 0, abi::kTrapWords * 4);
+  std::memset(slice->trap, 0, Ring::kTrapBytes);
   if (Status status = find_shared_buffers(plan, printf, place); !status) return status.error();
   return place;
 }
@@ -95,10 +93,9 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
   // Of the bindings that move from launch to launch, in their order.
   std::uint32_t offsets[2], moving = 0;
-  const std::uint32_t bindings = plan.variant->info.bindings;
-  if (bindings >> abi::params & 1)
-    offsets[moving++] = static_cast<std::uint32_t>(place.slice.offset);
-  if (bindings >> abi::trap & 1) offsets[moving++] = static_cast<std::uint32_t>(place.trap_offset);
+  for (const abi::Binding each : {abi::params, abi::trap})
+    if (plan.variant->info.bindings >> each & 1)
+      offsets[moving++] = static_cast<std::uint32_t>(place.slice.offset);
   const VkPipelineLayout layout = plan.variant->layout->pipeline;
   const bool same =
       bound.layout == layout && bound.slots == place.slots && bound.textures == place.textures;

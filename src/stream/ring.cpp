@@ -5,7 +5,10 @@ namespace ptx2spv::runtime {
 Status Ring::open(Heap& heap, std::uint64_t bytes) {
   auto memory = heap.allocate(MemoryKind::visible, bytes + kWindow);
   if (!memory) return memory.error();
+  auto traps = heap.allocate(MemoryKind::readback, bytes + kTrapBytes);
+  if (!traps) return traps.error();
   memory_ = std::move(*memory);
+  traps_ = std::move(*traps);
   bytes_ = bytes;
   return {};
 }
@@ -36,7 +39,7 @@ Result<Slice> Ring::take(std::uint64_t bytes) {
   std::uint64_t begin = head_ + bytes <= bytes_ ? head_ : 0;
   spans_.push_back({begin, begin + bytes, 0});
   head_ = begin + bytes;
-  return Slice{memory_.mapped() + begin, begin, memory_.address() + begin};
+  return Slice{memory_.mapped() + begin, traps_.mapped() + begin, begin, memory_.address() + begin};
 }
 
 void Ring::close(std::uint64_t value) {

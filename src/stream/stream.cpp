@@ -138,7 +138,7 @@ Pending& StreamState::pend(LaunchPlan&& plan, const LaunchPlace& place, std::uin
   launch.keep = std::move(plan.keep);
   launch.sanitized = std::move(plan.sanitized);
   for (auto& array : plan.mirrored) launch.keep.push_back(array);
-  launch.trap = ring.memory().mapped() + place.trap_offset;
+  launch.trap = place.slice.trap;
   launch.outcome = outcome;
   return launch;
 }

@@ -31,7 +31,6 @@ struct StreamState;
 /// Where a launch's own words lie, and the sets that name them.
 struct LaunchPlace {
   Slice slice;
-  std::uint64_t trap_offset = 0;  ///< from the ring's start
   VkDescriptorSet common = VK_NULL_HANDLE, slots = VK_NULL_HANDLE, textures = VK_NULL_HANDLE;
   std::uint64_t printf_address = 0, slab_address = 0, heap_address = 0;
 };
