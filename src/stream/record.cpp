@@ -23,6 +23,13 @@ Status find_shared_buffers(const LaunchPlan& plan, PrintfBuffer& printf, LaunchP
   return {};
 }
 
+/// Whether the module declares anything that sets hold.
+bool binds(const LaunchPlan& plan) {
+  const auto is_bound = [](const SlotBinding& slot) { return slot.backing != Backing::address; };
+  return plan.variant->info.bindings != 0 || std::ranges::any_of(plan.vulkan.slots, is_bound) ||
+         !plan.vulkan.textures.empty() || !plan.vulkan.table.empty();
+}
+
 }  // namespace
 
 std::uint64_t slice_bytes(const LaunchPlan& plan) {
@@ -53,6 +60,7 @@ Result<LaunchPlace> allocate_and_bind(const LaunchPlan& plan, Ring& ring, Printf
   auto words = allocate_slice(plan, ring, printf);
   if (!words) return words.error();
   LaunchPlace place = *words;
+  if (!binds(plan)) return place;
   auto common = descriptors.common(plan, ring);
   if (!common) return common.error();
   place.common = *common;
@@ -90,19 +98,22 @@ void record_launch(VkCommandBuffer commands, const LaunchPlan& plan, const Launc
   const VkPipeline pipeline = plan.vulkan.pipeline->handle;
   if (bound.pipeline != pipeline)
     vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-  const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
-  // Of the bindings that move from launch to launch, in their order.
-  std::uint32_t offsets[2], moving = 0;
-  for (const abi::Binding each : {abi::params, abi::trap})
-    if (plan.variant->info.bindings >> each & 1)
-      offsets[moving++] = static_cast<std::uint32_t>(place.slice.offset);
+  bound.pipeline = pipeline;
   const VkPipelineLayout layout = plan.variant->layout->pipeline;
-  const bool same =
-      bound.layout == layout && bound.slots == place.slots && bound.textures == place.textures;
-  const std::uint32_t more = place.textures ? 3 : 2;
-  vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, same ? 1 : more,
-                           sets, moving, offsets);
-  bound = {pipeline, layout, place.slots, place.textures};
+  if (place.common) {
+    const VkDescriptorSet sets[] = {place.common, place.slots, place.textures};
+    // Of the bindings that move from launch to launch, in their order.
+    std::uint32_t offsets[2], moving = 0;
+    for (const abi::Binding each : {abi::params, abi::trap})
+      if (plan.variant->info.bindings >> each & 1)
+        offsets[moving++] = static_cast<std::uint32_t>(place.slice.offset);
+    const bool same =
+        bound.layout == layout && bound.slots == place.slots && bound.textures == place.textures;
+    const std::uint32_t more = place.textures ? 3 : 2;
+    vk.CmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, same ? 1 : more,
+                             sets, moving, offsets);
+    bound = {pipeline, layout, place.slots, place.textures};
+  }
   for (std::uint32_t run = 0; run < plan.facts->config.repeat; ++run) {
     if (run) barrier(device, commands, Work::kernel, Work::kernel);
     for (std::size_t i = 0; i < plan.vulkan.dispatches.size(); ++i) {
