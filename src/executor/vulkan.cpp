@@ -13,6 +13,7 @@
 #include "src/device/local_memory.hpp"
 #include "src/executor/dispatches.hpp"
 #include "src/executor/executor.hpp"
+#include "src/executor/ready.hpp"
 #include "src/launch/backing.hpp"
 #include "src/launch/shape.hpp"
 
@@ -220,6 +221,7 @@ class VulkanExecutor final : public Executor {
 
   Result<LaunchPlan> prepare(const Facts& facts,
                              std::optional<std::uint64_t> first_block) const override {
+    if (auto ready = first_block ? std::nullopt : ready_plan(facts)) return std::move(*ready);
     DeviceState& device = facts->device();
     const EntryInfo& info = *facts->kernel->info;
     const ClockRates rates = info.waits.reads_clock ? device.clocks.get(device) : ClockRates{};
@@ -244,10 +246,11 @@ class VulkanExecutor final : public Executor {
   }
 
   bool is_compiled(const LaunchPlan& plan) const override {
-    return plan.kernel().has_pipeline(plan.vulkan.shape);
+    return plan.vulkan.pipeline || plan.kernel().has_pipeline(plan.vulkan.shape);
   }
 
   Status complete(LaunchPlan& plan) const override {
+    if (plan.vulkan.pipeline) return {};
     DeviceState& device = plan.device();
     std::shared_lock residency(device.residency);
     while (plan.moves != device.moves) {
@@ -256,6 +259,7 @@ class VulkanExecutor final : public Executor {
       if (!again) return again.error();
       again->prepare_ms += plan.prepare_ms;
       plan = std::move(*again);
+      if (plan.vulkan.pipeline) return {};
       residency.lock();
     }
     auto pipeline = plan.kernel().pipeline(*plan.variant, plan.vulkan.shape, plan.prepare_ms);
@@ -266,6 +270,7 @@ class VulkanExecutor final : public Executor {
     bind_slots(plan);
     if (Status status = bind_textures(plan); !status) return status;
     if (Status status = bind_table(plan); !status) return status;
+    keep_ready(plan);
     plan.slots.reset();
     return {};
   }

@@ -232,7 +232,10 @@ class Backings {
   /// With all arrays where they are.
   Status settle(const Wishes& all) {
     for (const auto& [array, wish] : all) {
+      if (!wish.memory && wish.image && !array->image_backed && array->movable)
+        slots_.settled = false;
       if (!wish.memory || !array->image_backed) continue;
+      slots_.settled = false;
       plan_.mirrored.push_back(array);
       if (Status status = array->ensure_linear(); !status) return status;
     }
@@ -270,7 +273,7 @@ class Backings {
     spec.backing = Backing::address;
     const auto& surface = slots_.surfaces[i];
     if (!surface) {
-      slots_.checked = false;
+      slots_.checked = slots_.settled = false;
       return;
     }
     const ArrayState& array = *surface->array;

@@ -25,6 +25,7 @@ struct Slots {
   std::vector<std::shared_ptr<SurfaceState>> surfaces;  ///< null: dead
   std::vector<SlotSpec> specs;
   bool checked = true, wide = false;  ///< every slot is live, and its rows hold each access
+  bool settled = true;                ///< and no surface's array may want to be elsewhere
   std::vector<TextureSlot> textures;
   std::vector<TableTexture> table;  ///< all of the geometries that are read so
   TableSpecs table_specs;

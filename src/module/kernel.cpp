@@ -275,8 +275,10 @@ Result<std::shared_ptr<const Variant>> KernelState::variant(const Specialization
   variant->info = std::move(words->info);
   if (Status status = build(*module->device, *variant, words->spirv); !status)
     return status.error();
-  if (const auto gone = variants.add(variant, most_kept()))
+  if (const auto gone = variants.add(variant, most_kept())) {
     pipelines.erase_if([&](const Pipeline& each) { return each.key.variant == gone->serial; });
+    ready.clear();
+  }
   prepare_ms += milliseconds_since(start);
   return std::shared_ptr<const Variant>(std::move(variant));
 }
@@ -338,7 +340,7 @@ Result<std::shared_ptr<const Pipeline>> KernelState::pipeline(const Variant& var
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateComputePipelines");
   }
   device.pipeline_cache.grown(device, variant.code_bytes);
-  pipelines.add(pipeline, most_kept());
+  if (pipelines.add(pipeline, most_kept())) ready.clear();
   double took = milliseconds_since(start);
   prepare_ms += took;
   std::lock_guard count(device.statistics_mutex);

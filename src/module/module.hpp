@@ -117,6 +117,8 @@ struct TierState {
   }
 };
 
+struct ReadyPlan;
+
 struct KernelState {
   KernelState() = default;
   KernelState(const KernelState&) = delete;
@@ -132,7 +134,8 @@ struct KernelState {
   std::mutex mutex;  ///< for what follows
   RecentlyUsed<Variant> interpretations;
   RecentlyUsed<Variant> variants;
-  RecentlyUsed<Pipeline> pipelines;  ///< of these variants
+  RecentlyUsed<Pipeline> pipelines;                     ///< of these variants
+  std::vector<std::shared_ptr<const ReadyPlan>> ready;  ///< likewise, see src/executor/ready.hpp
 
   /// Translates when there is no such variant. `prepare_ms` grows by what that took.
   Result<std::shared_ptr<const Variant>> variant(const Specialization& key, double& prepare_ms);

@@ -27,6 +27,12 @@ class RecentlyUsed {
     return nullptr;
   }
 
+  /// One that find() gave counts as used now.
+  void use(const Object& object) {
+    for (Entry& each : entries_)
+      if (each.object.get() == &object) each.used = ++now_;
+  }
+
   /// Adds one. Where there are more than `limit` then, which is 1 or more, the one that was not
   /// used for the longest time leaves, and is returned.
   Pointer add(Pointer object, std::size_t limit) {

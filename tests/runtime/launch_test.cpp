@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -114,6 +116,50 @@ TEST_P(Launch, DestroyedSurfaceIsADeadHandle) {
 }
 
 // Byte stores onto 2-byte texels: no image can take them, so an image array is seen as memory.
+TEST_P(Launch, LaunchesLikeEarlierOnesHaveTheirOwnArguments) {
+  constexpr std::uint32_t kRows = 12;  // more shapes than plans are kept
+  Module module = load(kStore);
+  Kernel kernel = must(module.kernel("store"));
+  Buffer counter = must(Buffer::create(test_device(), 4));
+  must(counter.fill(0, 4, 0));
+  Array arrays[] = {make_array(Geometry::d2, 40, kRows, abi::SurfaceFormat::u32, 1, GetParam()),
+                    make_array(Geometry::d2, 24, kRows, abi::SurfaceFormat::u32, 1, GetParam())};
+  std::optional<Surface> surfaces[] = {must(Surface::create(arrays[0])),
+                                       must(Surface::create(arrays[1]))};
+  LaunchConfig config;
+  config.block = {32, 1, 1};
+  std::uint32_t counted = 0;
+  for (const std::uint32_t less : {0u, 1u, 2u})
+    for (std::uint32_t rows = 1; rows <= kRows; ++rows)
+      for (int i : {0, 1}) {
+        const std::uint32_t extent = arrays[i].desc().width, width = extent - less;
+        config.grid = {2, rows, 1};
+        must(arrays[i].fill(0));
+        must(kernel.launch(config, Args().surface(*surfaces[i]).buffer(counter).value(width)));
+        counted += width * rows;
+        const auto texels = read_array<std::uint32_t>(arrays[i]);
+        for (std::uint32_t t = 0; t < texels.size(); ++t) {
+          const std::uint32_t x = t % extent, y = t / extent;
+          ASSERT_EQ(texels[t], x < width && y < rows ? x + 1000 * y : 0) << x << ' ' << y;
+        }
+      }
+  EXPECT_EQ(read_buffer<std::uint32_t>(counter, 1)[0], counted);
+  const auto trap = [&](std::uint64_t handle, std::uint32_t width) {
+    auto result = kernel.launch(config, Args().value(handle).buffer(counter).value(width));
+    return result ? abi::TrapKind::none : result.error().trap->kind;
+  };
+  const std::uint64_t handle = surfaces[1]->handle();
+  EXPECT_EQ(trap(handle, 24), abi::TrapKind::none);
+  EXPECT_EQ(trap(handle, 25), abi::TrapKind::out_of_bounds);
+  EXPECT_EQ(trap(handle, 24), abi::TrapKind::none);
+  surfaces[1].reset();
+  EXPECT_EQ(trap(handle, 24), abi::TrapKind::dead_handle);
+  // The next one takes its place in the table.
+  surfaces[1] = must(Surface::create(arrays[0]));
+  EXPECT_EQ(trap(handle, 24), abi::TrapKind::dead_handle);
+  EXPECT_EQ(trap(surfaces[1]->handle(), 40), abi::TrapKind::none);
+}
+
 TEST_P(Launch, SubTexelStoresLeaveTheirNeighbours) {
   Module module = load(R"(
 .visible .entry bytes(.param .u64 surface) {
