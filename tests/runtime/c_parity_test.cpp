@@ -104,6 +104,7 @@ struct CParity : testing::Test {
     PTX2SPV_INIT(options);
     options.cache = -1;
     options.validation = -1;
+    options.executor = PTX2SPV_EXECUTOR_DEVICE;  // the host has one model of threads
     OK(ptx2spv_device_open(&options, &device));
     OK(ptx2spv_module_load(device, kText, std::strlen(kText), "c.ptx", nullptr, &module));
     OK(ptx2spv_kernel_get(module, "thirds", &thirds));

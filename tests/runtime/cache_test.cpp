@@ -26,6 +26,7 @@ struct Cache : testing::Test {
     DeviceOptions options;
     options.cache = true;
     options.cache_directory = directory.empty() ? folder.string() : directory;
+    options.executor = ExecutorPolicy::device;  // the cache is of its modules
     Device device = must(Device::open(options));
     Module module = must(Module::load(device, R"(.version 8.3
 .target sm_80

@@ -135,7 +135,7 @@ struct Counted {
 
 TEST(Cycles, pipelines_are_kept_up_to_a_number) {
   const Keeps kept(4);
-  const Device& device = test_device();
+  const Device device = device_by(ExecutorPolicy::device);
   Counted it(device);
   const auto made = [&] { return device.statistics().pipelines; };
   std::uint64_t before = made();
