@@ -65,6 +65,39 @@ TEST(FmaContract, OfTwoProductsTheFirstIsFused) {
   EXPECT_EQ(f.function.arg(sum, 2), second);
 }
 
+TEST(FmaContract, OfTwoProductsTheOneWithFewerUsesIsFused) {
+  for (const unsigned operand : {0u, 1u})
+    for (const bool sum : {false, true}) {
+      Fixture f;
+      const Value twice = f.op(Op::fmul, f.input(0), f.input(4));
+      const Value once = f.op(Op::fmul, f.input(8), f.input(12));
+      const Value u = operand ? f.op(Op::fadd, once, twice) : f.op(Op::fadd, twice, once);
+      const Value third = sum ? f.input(16) : f.op(Op::fmul, f.input(16), f.input(20));
+      const Value v = f.op(Op::fadd, twice, third);
+      f.keep(u);
+      f.keep(v, 4);
+      EXPECT_TRUE(f.run());
+      EXPECT_EQ(f.result(u), Op::ffma);
+      EXPECT_EQ(f.function.arg(u, 2), twice);
+      EXPECT_EQ(f.result(v), sum ? Op::fadd : Op::ffma);
+    }
+}
+
+// Two products in the same two sums, of which one has a third.
+TEST(FmaContract, OfProductsWithSeveralUsesTheSameHolds) {
+  for (const bool more : {false, true}) {
+    Fixture f;
+    const Value first = f.op(Op::fmul, f.input(0), f.input(4));
+    const Value second = f.op(Op::fmul, f.input(8), f.input(12));
+    const Value u = f.op(Op::fadd, first, second), v = f.op(Op::fadd, first, second);
+    f.keep(u);
+    f.keep(v, 4);
+    if (more) f.keep(f.op(Op::fadd, f.input(16), first), 8);
+    EXPECT_TRUE(f.run());
+    EXPECT_EQ(f.function.arg(u, 2), more ? first : second);
+  }
+}
+
 TEST(FmaContract, TwoSumsOfOneProductAreBothFused) {
   Fixture f;
   const Value product = f.op(Op::fmul, f.input(0), f.input(4));

@@ -10,7 +10,8 @@
 //  between is
 //    free, anything else (a store, a select, an absolute value, the product added to itself) keeps
 //    all of them apart;
-//  - of a sum of two products the first operand is fused, the second stays a product.
+//  - of a sum of two products the one with fewer uses is fused, or the first operand, and the other
+//  stays a product.
 #include <utility>
 #include <vector>
 
@@ -180,8 +181,8 @@ class Contraction {
     candidates_.push_back(std::move(candidate));
   }
 
-  /// Each sum takes its first operand's product if that is fused, else its second's; a product is
-  /// fused only where all its sums take it.
+  /// Each sum takes the product with fewer uses if that is fused, or its first operand's, else the
+  /// other; a product is fused only where all its sums take it.
   void choose() {
     std::vector<std::uint32_t> of[2];
     for (auto& list : of) list.assign(f_.insts.size(), 0);  // candidate + 1, by sum
@@ -192,9 +193,12 @@ class Contraction {
       bool changed = false;
       for (std::uint32_t c = 0; c < candidates_.size(); ++c) {
         bool all = true;
+        const std::size_t uses = candidates_[c].uses.size();
         for (const Use& use : candidates_[c].uses) {
-          const std::uint32_t first = of[0][use.sum];
-          if (use.operand == 1 && first && candidates_[first - 1].alive) all = false;
+          const std::uint32_t other = of[1 - use.operand][use.sum];
+          if (!other || !candidates_[other - 1].alive) continue;
+          const std::size_t others = candidates_[other - 1].uses.size();
+          if (others < uses || (others == uses && use.operand == 1)) all = false;
         }
         if (all != candidates_[c].alive) changed = true;
         candidates_[c].alive = all;
