@@ -6,7 +6,7 @@
 // Denormals in: the integer converts exactly. In units of 2^-149, for magnitudes below 2^-101.
 float f32_small_units(const in uint a, const in uint magnitude)
 {
-    uint denormal = floatBitsToUint(float(int(magnitude))) | (a ^ magnitude);
+    uint denormal = floatBitsToUint(float(int(magnitude))) | (a & SIGN_BIT);
     return uintBitsToFloat(PICK(int(magnitude) < 0x00800000, denormal, a + 0x4a800000u));
 }
 
@@ -21,7 +21,7 @@ uint f32_add_rn(const in uint a, const in uint b)
     uint magnitude = units & F32_NAN;
     uint denormal = uint(int(uintBitsToFloat(magnitude)));
     uint small = PICK(int(magnitude) < 0x4b000000, denormal, magnitude - 0x4a800000u);
-    small |= units ^ magnitude;
+    small |= units & SIGN_BIT;
     uint large = floatBitsToUint(uintBitsToFloat(a) + uintBitsToFloat(b));
     uint r = PICK(max(int(ua), int(ub)) < 0x0d000000, small, large);
     return PICK(int(r & F32_NAN) > 0x7f800000, F32_NAN, r);
@@ -173,7 +173,7 @@ uint f32_fma_rn(const in uint a, const in uint b, const in uint c)
     float z0 = PICK(z_denormal, float(int(uc)), uintBitsToFloat(uc));
     z0 *= PICK(z_denormal, 1.1102230246251565e-16f,
                PICK(up, 7.922816251426434e28f, 5.960464477539063e-8f));
-    uint z_bits = max(floatBitsToUint(z0), 0x0d800000u) | (c ^ uc);
+    uint z_bits = max(floatBitsToUint(z0), 0x0d800000u) | (c & SIGN_BIT);
     precise float z = uintBitsToFloat(PICK(uc == 0u, PICK(zero, c, p_sign), z_bits));
 
     precise float p = x * y;

@@ -1,6 +1,11 @@
 // Single precision by operations that are NVIDIA's own.
 #include <fmt/format.h>
 
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "tests/passes/flushing.hpp"
 #include "tests/passes/parsed.hpp"
 #include "translator/passes/passes.hpp"
 
@@ -83,6 +88,47 @@ TEST(LegaliseFloat, conversions_to_whole_numbers_flush_what_would_become_one) {
       const Parsed p = legalised(operation, *find_profile("nvidia"));
       EXPECT_EQ(p.count(Op::select), round[1] == 'm' || round[1] == 'p' ? 1 : 0) << operation;
     }
+}
+
+// A denormal beside it changes nothing, flushed or not: the nearest tie is further away.
+TEST(LegaliseFloat, a_sum_with_a_product_of_constants_is_the_devices_own_unless_that_is_a_tie) {
+  const struct {
+    std::uint32_t a, b;
+    bool own;
+  } kCases[] = {{0x3f6ee581, 0x3fd774eb, true},    // half of pi, as atan2f has it
+                {0xbf6ee581, 0x3fd774eb, true},    //
+                {0x3f800001, 0x3fc00000, false},   // a tie
+                {0x3f800000, 0x40000000, true},    // exact
+                {0x1c800000, 0x1c800000, false},   // a small one
+                {0x7f000000, 0x41000000, false}};  // an infinity
+  std::mt19937 rng(1);
+  for (const auto& each : kCases) {
+    Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 {:#x}
+  %3 = constant i32 {:#x}
+  %4 = load i32 mem=param,4,readonly %1
+  %5 = ffma i32 fp=f32,rn %2 %3 %4
+  store mem=slot,4 %1 %5
+  exit
+)",
+                         each.a, each.b));
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("nvidia")}));
+    p.expect_valid();
+    EXPECT_EQ(p.has(Op::native_ffma), each.own) << std::hex << each.a;
+    EXPECT_EQ(p.has(Op::library), !each.own) << std::hex << each.a;
+    const float a = std::bit_cast<float>(each.a), b = std::bit_cast<float>(each.b);
+    for (unsigned i = 0; each.own && i < 20000; ++i) {
+      std::uint32_t c = static_cast<std::uint32_t>(rng());
+      if (i % 3 == 0) c &= 0x807fffff;
+      // What cancels with the product.
+      if (i % 3 == 1) c = std::bit_cast<std::uint32_t>(-a * b) + c % 9 - 4;
+      const float addend = std::bit_cast<float>(c);
+      if (std::isnan(addend)) continue;
+      ASSERT_EQ(flushed(std::fma(a, b, flushed(addend))), std::fma(a, b, addend)) << std::hex << c;
+    }
+  }
 }
 
 }  // namespace

@@ -1,4 +1,8 @@
 // Passes that make a function smaller, each on the least that it changes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "tests/passes/parsed.hpp"
 #include "translator/passes/cfg/blocks.hpp"
 #include "translator/passes/passes.hpp"
@@ -74,6 +78,65 @@ b2:
   memory.of(Space::global).resize(4);
   EXPECT_EQ(p.run(memory).error, "");
   EXPECT_EQ(word(memory, Space::global, 0), 5u);
+}
+
+TEST(Simplify, what_a_mask_leaves_out_is_another_mask) {
+  for (const char* operands : {"%2 %4", "%4 %2"}) {
+    Structured p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %5 = constant i64 0x100000000
+  %2 = load i32 mem=param,4,readonly %1
+  %3 = constant i32 0x7fffffff
+  %4 = and_ i32 %2 %3
+  %6 = xor_ i32 {}
+  store mem=global,4 %5 %6
+  exit
+)",
+                             operands));
+    EXPECT_TRUE(passes::simplify(p.f, p.m));
+    p.expect_valid();
+    EXPECT_FALSE(p.has(Op::xor_)) << print(p.f, p.m);
+    Memory memory;
+    put(memory, Space::param, 0, 0x89abcdefu);
+    memory.of(Space::global).resize(4);
+    EXPECT_EQ(p.run(memory).error, "");
+    EXPECT_EQ(word(memory, Space::global, 0), 0x80000000u);
+  }
+}
+
+// -x + 0 is +0 for both zeros, as it is of the fma.
+TEST(Simplify, a_fused_product_with_one_is_a_sum) {
+  const struct {
+    const char *type, *kind, *one;
+    int bytes;
+    bool sum, negative;
+  } kCases[] = {{"i32", "f32", "0x3f800000", 4, true, false},
+                {"i32", "f32", "0xbf800000", 4, true, true},
+                {"i64", "f64", "0x3ff0000000000000", 8, false, false}};
+  for (const auto& each : kCases)
+    for (const char* factors : {"%2 %3", "%3 %2"}) {
+      Structured p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %4 = constant i64 0x100000000
+  %2 = load {0} mem=param,{4},readonly %1
+  %3 = constant {0} {2}
+  %5 = ffma {0} fp={1},rn,sat {3} %2
+  store mem=global,{4} %4 %5
+  exit
+)",
+                               each.type, each.kind, each.one, factors, each.bytes));
+      passes::simplify(p.f, p.m);
+      p.expect_valid();
+      EXPECT_EQ(p.has(Op::ffma), !each.sum) << print(p.f, p.m);
+      EXPECT_EQ(p.has(Op::xor_), each.negative) << print(p.f, p.m);
+      const auto sum = std::ranges::find(p.f.insts, Op::fadd, &Inst::op);
+      ASSERT_EQ(sum != p.f.insts.end(), each.sum) << print(p.f, p.m);
+      if (each.sum) {
+        EXPECT_TRUE(sum->fp.sat && !sum->fp.contract);
+      }
+    }
 }
 
 // The first parameter, doubled where it is `limit`; `inside` is carried out on the way.

@@ -226,6 +226,8 @@ FloatRange FloatRanges::of_operation(const Inst& inst, std::span<const Value> ar
     case Op::ffma:
       r = FloatRange::sum(FloatRange::product(of(args[0]), of(args[1])), of(args[2]));
       if (const auto grid = grid_of_sum(of(args[2])); grid && !r.normal()) r.grid = grid;
+      if (const auto product = constant_product(args[0], args[1]); product && !r.normal())
+        r.grid = 47 - *product;
       break;
     case Op::fmin:
     case Op::fmax: r = FloatRange::either(of(args[0]), of(args[1])); break;
@@ -265,8 +267,24 @@ std::optional<FloatRange> FloatRanges::sum_with_constant(Value a, Value b) const
 }
 
 bool FloatRanges::fma_with_constants(Value a, Value b, Value c) const {
+  if (constant_product(a, b)) return true;
   const std::optional<int> least = of(c).least;
   return least && *least >= kLeastAddend && are_small(a, b);
+}
+
+// Exact in double precision, of which single precision has all but 29 bits.
+std::optional<int> FloatRanges::constant_product(Value a, Value b) const {
+  constexpr std::uint64_t kRest = (1ull << 29) - 1, kHalf = 1ull << 28;
+  if (f_.insts[a].op != Op::constant || f_.insts[b].op != Op::constant) return std::nullopt;
+  const auto number = [&](Value v) {
+    return double{std::bit_cast<float>(static_cast<std::uint32_t>(f_.insts[v].imm))};
+  };
+  const auto bits = std::bit_cast<std::uint64_t>(number(a) * number(b));
+  const int exponent = static_cast<int>(bits >> 52 & 2047) - 1023;
+  if (!of(a).normal() || !of(b).normal() || exponent < kLeastAddend || exponent > 127 ||
+      (bits & kRest) == kHalf)
+    return std::nullopt;
+  return exponent;
 }
 
 // The product is less than half of c, so that the difference is exact, and in units of 2^-24 of c.

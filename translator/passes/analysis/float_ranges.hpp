@@ -61,7 +61,8 @@ class FloatRanges {
   std::optional<FloatRange> sum_with_constant(Value a, Value b) const;
   /// Whether a b + c in one rounding comes out the same where the device flushes denormals, because
   /// c is no smaller than 2^-70, as a constant: a denormal factor's product has to be less than
-  /// half of what c is rounded to, and a sum that is not 0 is no denormal.
+  /// half of what c is rounded to, and a sum that is not 0 is no denormal. Or because a b is a
+  /// constant that a denormal c does not round another way.
   bool fma_with_constants(Value a, Value b, Value c) const;
   /// Of that, whether the sign of what rounding left, a b + (c - the result), is what the device's
   /// own operations say of it. It never is below zero where the device says that it is zero.
@@ -81,6 +82,8 @@ class FloatRanges {
   bool fma_of_normals(Value a, Value b, Value c) const;
 
  private:
+  /// The exponent of a product of constants, if it is no tie and no sum with it is a denormal.
+  std::optional<int> constant_product(Value a, Value b) const;
   void find_shared();
   void find_phis();
   void walk() {

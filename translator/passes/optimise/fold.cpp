@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "translator/ir/evaluate.hpp"
 
@@ -88,6 +89,7 @@ Value Folder::once(Value v) {
   if (is_within(op, Op::add, Op::smax)) return integer(v);
   if (is_within(op, Op::eq, Op::sle)) return compare(v);
   if (op == Op::select) return select(v);
+  if (op == Op::ffma && inst.fp.kind == NumKind::f32) return fused(v);
   return is_within(op, Op::zext, Op::extract) ? convert(v) : v;
 }
 
@@ -105,6 +107,22 @@ bool Folder::opposite(Value a, Value b) const {
   const auto pair = [&](Op x, Op y) { return (is(a, x) && is(b, y)) || (is(a, y) && is(b, x)); };
   if (pair(Op::eq, Op::ne)) return straight || crossed;
   return crossed && (pair(Op::ult, Op::ule) || pair(Op::slt, Op::sle));
+}
+
+/// Of a product that is a factor or its negative the sum is left, which devices without a fused
+/// multiply-add have, too. (Of double precision the operands' places say which NaN it is.)
+Value Folder::fused(Value v) {
+  constexpr std::uint32_t kOne = 0x3f800000, kSign = 0x80000000;
+  for (const unsigned i : {0u, 1u}) {
+    const bool negative = is_constant(arg(v, i), kOne | kSign);
+    if (!negative && !is_constant(arg(v, i), kOne)) continue;
+    const Value x = arg(v, 1 - i), addend = arg(v, 2);
+    f_.insts[v].fp.contract = false;
+    return become(
+        v, Op::fadd,
+        {negative ? make(Op::xor_, Type::i32, {x, constant(Type::i32, kSign)}) : x, addend});
+  }
+  return v;
 }
 
 Value Folder::integer(Value v) {
@@ -177,6 +195,10 @@ Value Folder::integer(Value v) {
       if (cb && c == mask) return become(v, Op::not_, {a});
       if (cb && is(a, Op::xor_) && is_constant(arg(a, 1)))
         return become(v, Op::xor_, {arg(a, 0), constant(type, c ^ at(arg(a, 1)).imm)});
+      // What a mask leaves out.
+      for (const auto& [whole, part] : {std::pair(a, b), std::pair(b, a)})
+        if (is(part, Op::and_) && arg(part, 0) == whole && is_constant(arg(part, 1)))
+          return become(v, Op::and_, {whole, constant(type, ~at(arg(part, 1)).imm)});
       break;
     case Op::not_:
       if (is(a, Op::not_)) return arg(a, 0);

@@ -30,6 +30,7 @@ class Folder {
   Value integer(Value v);
   Value compare(Value v);
   Value convert(Value v);
+  Value fused(Value v);
   Value select(Value v);
   Value shift(Value v);
   bool absorbs(Value part, Op op, Value whole) const;
