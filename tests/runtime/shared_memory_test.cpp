@@ -126,6 +126,72 @@ TEST(SharedMemory, BeyondTheWorkgroupsOwn) {
   meet(kernel, 700, 256, kMost, std::nullopt);
 }
 
+/// Every thread stores its element, of `bytes`, in memory that is accessed in that size alone, and
+/// reads that of thread 5 * tid + 1 modulo their number.
+std::string narrow_kernel(unsigned bytes, bool dynamic) {
+  const char* const type = bytes == 1 ? "u8" : "u16";
+  return fmt::format(R"(
+{}
+.visible .entry narrow(.param .u64 out) {{
+  .reg .b16 %h;
+  .reg .b32 %r<10>;
+  .reg .b64 %d<3>;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, %ctaid.x;
+  mov.u32 %r3, own;
+  mad.lo.u32 %r4, %r0, 40503, %r2;
+  cvt.u16.u32 %h, %r4;
+  mad.lo.u32 %r5, %r0, {}, %r3;
+  st.shared.{} [%r5], %h;
+  bar.sync 0;
+  mad.lo.u32 %r6, %r0, 5, 1;
+  rem.u32 %r6, %r6, %r1;
+  mad.lo.u32 %r6, %r6, {}, %r3;
+  ld.shared.{} %h, [%r6];
+  cvt.u32.u16 %r7, %h;
+  mad.lo.u32 %r8, %r2, %r1, %r0;
+  ld.param.u64 %d0, [out];
+  mul.wide.u32 %d1, %r8, 4;
+  add.u64 %d0, %d0, %d1;
+  st.global.u32 [%d0], %r7;
+  ret;
+}}
+)",
+                     dynamic ? ".extern .shared .align 2 .b8 own[];"
+                             : fmt::format(".shared .align 2 .b8 own[{}];", 101 * bytes),
+                     bytes, type, bytes, type);
+}
+
+TEST(SharedMemory, OfBytesOrHalvesAloneKeepsEachOfThem) {
+  constexpr std::uint32_t kBlocks = 3, kThreads = 101;
+  for (const bool narrow : {true, false}) {
+    DeviceOptions options;
+    if (!narrow) options.disable = {"storage8", "storage16"};
+    const Device device = device_by(ExecutorPolicy::device, options);
+    for (const unsigned bytes : {1u, 2u})
+      for (const bool dynamic : {false, true})
+        for (const auto model :
+             {std::optional<ThreadModel>(), std::optional(ThreadModel::regions)}) {
+          const Module module = load_on(device, narrow_kernel(bytes, dynamic));
+          Buffer buffer = must(Buffer::create(device, std::size_t{4} * kBlocks * kThreads));
+          LaunchConfig config;
+          config.grid = {kBlocks, 1, 1};
+          config.block = {kThreads, 1, 1};
+          config.dynamic_shared = dynamic ? kThreads * bytes : 0;
+          config.threads = model;
+          must(must(module.kernel("narrow")).launch(config, Args().buffer(buffer)));
+          const auto back = read_buffer<std::uint32_t>(buffer, std::size_t{kBlocks} * kThreads);
+          for (std::uint32_t i = 0; i < back.size(); ++i) {
+            const std::uint32_t from = (i % kThreads * 5 + 1) % kThreads;
+            const std::uint32_t stored = from * 40503 + i / kThreads;
+            ASSERT_EQ(back[i], stored & (bytes == 1 ? 0xffu : 0xffffu))
+                << "thread " << i << ", " << bytes << " bytes";
+          }
+        }
+  }
+}
+
 TEST(SharedMemory, BeyondCudasIsRefused) {
   Module module = load(kKernel);
   const Kernel kernel = must(module.kernel("meet"));

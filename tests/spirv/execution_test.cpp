@@ -30,9 +30,9 @@ struct Case {
 
 class Generator {
  public:
-  /// Accesses to local memory have `local_bytes`, or any size where that is 0.
-  Generator(Kernel& kernel, const Profile& profile, std::mt19937& rng, std::uint8_t local_bytes)
-      : k_(kernel), p_(profile), rng_(rng), local_bytes_(local_bytes) {}
+  /// Accesses to local and shared memory have `own_bytes`, or any size where that is 0.
+  Generator(Kernel& kernel, const Profile& profile, std::mt19937& rng, std::uint8_t own_bytes)
+      : k_(kernel), p_(profile), rng_(rng), own_bytes_(own_bytes) {}
 
   void run(unsigned operations) {
     ir::Builder& b = k_.b;
@@ -55,7 +55,7 @@ class Generator {
     // Shared and local memory start out undefined.
     for (const Space space : {Space::shared, Space::local}) {
       const bool local = space == Space::local;
-      const std::uint8_t bytes = local && local_bytes_ ? local_bytes_ : 4;
+      const std::uint8_t bytes = own_bytes_ ? own_bytes_ : 4;
       for (std::uint32_t at = 0; at < kScratchBytes; at += bytes) {
         const Value offset = local ? b.i32(at) : b.op2(Op::add, base_, b.i32(at));
         b.store(offset, b.i32(0), {.space = space, .bytes = bytes});
@@ -180,7 +180,7 @@ class Generator {
                                                Space::slot};
     const Space space = pick(kSpaces);
     ir::MemAttr mem{.space = space, .bytes = static_cast<std::uint8_t>(1u << below(5)), .slot = 1};
-    if (space == Space::local && local_bytes_) mem.bytes = local_bytes_;
+    if (own_bytes_ && (space == Space::local || space == Space::shared)) mem.bytes = own_bytes_;
     const Value at = address(space, mem.bytes);
     if (mem.bytes == 4 && space != Space::local && below(3) == 0) {
       static const std::vector<AtomicOp> kOps = {AtomicOp::add,  AtomicOp::and_, AtomicOp::or_,
@@ -227,7 +227,7 @@ class Generator {
   Kernel& k_;
   const Profile& p_;
   std::mt19937& rng_;
-  const std::uint8_t local_bytes_;
+  const std::uint8_t own_bytes_;
   std::vector<Value> words_, wides_, vectors_, bools_, results_;
   Value base_ = 0, pointer_ = 0;
   std::uint32_t result_words_ = 0;
@@ -335,16 +335,16 @@ class Execution : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(Execution, random_programs_do_what_the_interpreter_does) {
-  for (unsigned seed = 1; seed <= 12; ++seed) {
+  for (unsigned seed = 1; seed <= 14; ++seed) {
     SCOPED_TRACE(seed);
-    const std::uint8_t local_bytes = seed > 10 ? seed - 10 : 0;
+    const std::uint8_t own_bytes = seed > 10 ? (seed - 9) / 2 : 0;
     options_.debug_info = seed == 1;  // drivers must take the debug information, too
     std::mt19937 rng(seed);
     Kernel kernel;
     kernel.function.local_bytes = kScratchBytes;
     kernel.function.shared_bytes = seed % 2 ? kThreads * kScratchBytes : 0;
     kernel.function.uses_dynamic_shared = seed % 2 == 0;
-    Generator generator(kernel, options_.profile, rng, local_bytes);
+    Generator generator(kernel, options_.profile, rng, own_bytes);
     generator.seed_vectors();
     generator.run(80);
     kernel.b.exit();

@@ -48,7 +48,7 @@ std::optional<EmitError> Emitter::run() {
 
 // Notes what has to stand before the first block and which values are wanted only as floats.
 void Emitter::scan() {
-  unsigned local_sizes = 0;
+  unsigned local_sizes = 0, shared_sizes = 0;
   for (const ir::Block& block : f_.blocks) {
     for (const Value v : block.insts) {
       const Inst& inst = f_.insts[v];
@@ -57,6 +57,7 @@ void Emitter::scan() {
       if (access && inst.mem.is_volatile) volatile_ = true;
       if (inst.op == Op::image_store || inst.op == Op::image_atomic) writes_images_ = true;
       if (access && inst.mem.space == ir::Space::local) local_sizes |= inst.mem.bytes;
+      if (access && inst.mem.space == ir::Space::shared) shared_sizes |= inst.mem.bytes;
       Use use = is_within(inst.op, Op::native_fadd, Op::native_fconvert) ? as_float : as_bits;
       switch (inst.op) {
         case Op::smin:
@@ -89,8 +90,13 @@ void Emitter::scan() {
     if (block.cond != 0) uses_[block.cond] |= as_bits;
   }
   uses_local_ = local_sizes != 0;
-  if (local_sizes == 1 && p_.features.storage8) local_view_ = View::u8;
-  if (local_sizes == 2 && p_.features.storage16) local_view_ = View::u16;
+  const auto view_of = [&](unsigned sizes) {
+    if (sizes == 1 && p_.features.storage8) return View::u8;
+    if (sizes == 2 && p_.features.storage16) return View::u16;
+    return View::u32;
+  };
+  local_view_ = view_of(local_sizes);
+  shared_view_ = view_of(shared_sizes);
   // Another form than the one that an operation makes goes by way of the bits.
   for (std::size_t v = 1; v < uses_.size(); ++v) {
     const Op op = f_.insts[v].op;
@@ -149,9 +155,7 @@ void Emitter::begin_function() {
     // A function without local variables may still name the space, by a constant address say.
     const unsigned size = local_view_ == View::u8 ? 1 : local_view_ == View::u16 ? 2 : 4;
     const Id length = b_.constant(std::max<std::uint32_t>((f_.local_bytes + size - 1) / size, 4));
-    if (local_view_ == View::u8) b_.capability(spv::Capability::Int8);
-    if (local_view_ == View::u16) b_.capability(spv::Capability::Int16);
-    const Id array = b_.global(spv::Op::OpTypeArray, 0, {element_type(local_view_), length});
+    const Id array = array_of(local_view_, length);
     local_ = op(spv::Op::OpVariable, b_.type_pointer(spv::StorageClass::Function, array),
                 spv::StorageClass::Function);
     if (o_.debug_info) b_.name(local_, "local");

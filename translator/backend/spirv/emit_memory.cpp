@@ -56,8 +56,7 @@ bool Emitter::word_space(Space space) const {
 }
 
 bool Emitter::native_narrow(const Inst& inst) const {
-  if (inst.mem.space == Space::local) return local_view_ != View::u32;
-  if (word_space(inst.mem.space)) return false;
+  if (word_space(inst.mem.space)) return view_of(inst.mem.space) != View::u32;
   return inst.mem.bytes == 1 ? p_.features.storage8 : p_.features.storage16;
 }
 
@@ -75,6 +74,12 @@ Id Emitter::element_type(View view) {
     case View::f64: return b_.type_float(64);
   }
   return 0;
+}
+
+Id Emitter::array_of(View view, Id length) {
+  if (view == View::u8) b_.capability(spv::Capability::Int8);
+  if (view == View::u16) b_.capability(spv::Capability::Int16);
+  return b_.global(spv::Op::OpTypeArray, 0, {element_type(view), length});
 }
 
 Id Emitter::resource(const Inst& inst, View view) {
@@ -120,8 +125,12 @@ Id Emitter::shared_array() {
                               {b_.spec_op(spv::Op::OpIEqual, b_.type_bool(), {dynamic, zero}),
                                length, dynamic});
   }
-  const Id array = b_.global(spv::Op::OpTypeArray, 0, {b_.type_uint(), length});
-  shared_ = b_.variable(spv::StorageClass::Workgroup, array);
+  const std::uint32_t parts = 4 >> log2_bytes(shared_view_);
+  if (parts != 1 && f_.uses_dynamic_shared)
+    length = b_.spec_op(spv::Op::OpIMul, b_.type_uint(), {length, b_.constant(parts)});
+  else if (parts != 1)
+    length = b_.constant(std::max(fixed, 1u) * parts);
+  shared_ = b_.variable(spv::StorageClass::Workgroup, array_of(shared_view_, length));
   b_.name(shared_, "shared_memory");
   return shared_;
 }
@@ -189,10 +198,12 @@ Id Emitter::coherent_pointer(Id address, View view) {
 Id Emitter::pointer(Value v, Value address, View view) {
   const Inst& inst = f_.insts[v];
   const Space space = inst.mem.space;
-  if (space == Space::local && local_view_ != View::u32)
-    return op(spv::Op::OpAccessChain,
-              b_.type_pointer(spv::StorageClass::Function, element_type(view)), local_array(),
-              index(address, log2_bytes(view)));
+  if (view_of(space) != View::u32) {
+    const bool local = space == Space::local;
+    const auto storage = local ? spv::StorageClass::Function : spv::StorageClass::Workgroup;
+    return op(spv::Op::OpAccessChain, b_.type_pointer(storage, element_type(view)),
+              local ? local_array() : shared_array(), index(address, log2_bytes(view)));
+  }
   if (word_space(space)) return word_pointer(v, address, 0);
   const bool coherent = by_address(space) && inst.mem.is_volatile && !b_.vulkan_memory();
   const std::uint32_t key =

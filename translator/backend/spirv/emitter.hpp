@@ -113,6 +113,7 @@ class Emitter {
   void atomic_cas(Value v, const Inst& inst);
   bool atomic_view(const Inst& inst, bool is_float, View& view);
   Id element_type(View view);
+  Id array_of(View view, Id length);  ///< a type of private or workgroup memory
   Id pointer(Value v, Value address, View view);
   Id address_pointer(Id address, Id pointee);  ///< to what a device address names
   Id coherent_pointer(Id address, View view);  ///< for accesses that other workgroups have to see
@@ -126,6 +127,12 @@ class Emitter {
   void store_to(const Inst& inst, Id pointer, View view, Id value);
   void narrow_store(Value v, const Inst& inst);
   bool native_narrow(const Inst& inst) const;
+  /// What local or shared memory is an array of.
+  View view_of(ir::Space space) const {
+    return space == ir::Space::local    ? local_view_
+           : space == ir::Space::shared ? shared_view_
+                                        : View::u32;
+  }
   bool word_space(ir::Space space) const;
   /// Whether the space is reached by device addresses, not through a buffer that is bound.
   bool by_address(ir::Space space) const {
@@ -213,8 +220,8 @@ class Emitter {
   void debug(unsigned instruction, T... operands) {
     put(code_, spv::Op::OpExtInst, b_.type_void(), b_.id(), debug_set_, instruction, operands...);
   }
-  View local_view_ = View::u32;  ///< of local memory: narrow where all of its accesses are
-  bool halves_ = false;          ///< arithmetic of f16
+  View local_view_ = View::u32, shared_view_ = View::u32;  ///< narrow where all accesses are
+  bool halves_ = false;                                    ///< arithmetic of f16
   bool volatile_ = false, uses_local_ = false, writes_images_ = false, reconverges_ = false;
   std::optional<EmitError> error_;
   std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines
