@@ -1,4 +1,4 @@
-// Single precision by operations that are NVIDIA's own.
+// Floats by operations that are NVIDIA's own.
 #include <fmt/format.h>
 
 #include <bit>
@@ -129,6 +129,28 @@ b0:
       ASSERT_EQ(flushed(std::fma(a, b, flushed(addend))), std::fma(a, b, addend)) << std::hex << c;
     }
   }
+}
+
+// Of a NaN beside itself there is nothing to choose, and one that is a result has its quiet bit.
+TEST(LegaliseFloat, of_results_that_are_nan_the_upper_word_tells) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x8
+  %4 = load i64 mem=param,8,readonly %1
+  %5 = load i64 mem=param,8,readonly %2
+  %7 = fadd i64 fp=f64,rn %4 %5
+  %8 = fadd i64 fp=f64,rn %4 %7
+  %9 = fadd i64 fp=f64,rn %8 %8
+  store mem=slot,8 %1 %9
+  exit
+)");
+  Profile profile = *find_profile("nvidia");
+  profile.exactness.second_nan64 = false;
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+  p.expect_valid();
+  EXPECT_EQ(p.count(Op::select), 2u);
+  EXPECT_EQ(p.count(Op::high), 1u);
 }
 
 }  // namespace

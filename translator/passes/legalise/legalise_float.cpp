@@ -61,10 +61,16 @@ Value FloatLegaliser::only_nan(NumKind kind, Value a) {
 /// fma where ptxas does, but matrix instructions have an order.
 Value FloatLegaliser::choose_nan(const Inst& inst, const std::vector<Value>& args, Value result) {
   const bool fma = inst.op == Op::ffma;
-  if (p_.exactness.second_nan64 || (!fma && inst.op != Op::fadd && inst.op != Op::fmul) ||
+  const bool sum_or_product = inst.op == Op::fadd || inst.op == Op::fmul;
+  if (p_.exactness.second_nan64 || (!fma && (!sum_or_product || args[0] == args[1])) ||
       (fma && p_.exactness.canonical_nan32 && !inst.fp.nan))
     return result;
   const auto prefer = [&](Value a) {
+    if (quiet_.contains(a)) {
+      const Value top = b_.op2(Op::and_, b_.inst(Op::high, Type::i32, {a}), b_.i32(0x7fffffff));
+      result = b_.select(b_.cmp(Op::ult, b_.i32(kInfinity64High), top), a, result);
+      return;
+    }
     const Value quiet = b_.op2(Op::or_, a, b_.i64(kQuiet64));
     result = b_.select(is_nan(NumKind::f64, a), quiet, result);
   };
@@ -108,6 +114,8 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
 Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args) {
   const Known known = know(inst, args);
   const Value result = arithmetic(inst, std::move(args), known);
+  if (inst.fp.kind == NumKind::f64 && is_within(inst.op, Op::fadd, Op::fsqrt))
+    quiet_.insert(result);
   if (inst.fp.kind == NumKind::f32 && inst.type == Type::i32) ranges_.set(result, known.result);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "translator/passes/analysis/float_ranges.hpp"
@@ -17,6 +18,7 @@ namespace ptx2spv::passes::floats {
 
 inline constexpr std::uint64_t kNoNative = 0;
 inline constexpr std::uint64_t kQuiet64 = 0x0008000000000000ull;
+inline constexpr std::uint32_t kInfinity64High = 0x7ff00000;
 
 /// One operation: its name in the library, the native operation for round to nearest even, and the
 /// GLSL.std.450 instruction that `fast` takes for the approximate form.
@@ -239,6 +241,7 @@ class FloatLegaliser {
   SsaRewriter rewrite_;
   Builder& b_;
   FloatRanges ranges_;
+  std::unordered_set<Value> quiet_;  ///< doubles that are no signaling NaN
   /// A result of f16: the operation, and the word that has it as a half.
   struct Half {
     Inst inst;
