@@ -582,19 +582,19 @@ class Legaliser {
       alone = b_.cmp(Op::eq, b_.inst(Op::popcount, Type::i32, {here}), b_.i32(1));
     }
     const std::uint32_t v_span = waits ? lanes_.first_wait() : 0;
-    const std::uint32_t v_seen = guesses ? variable(Type::i32, "cas.seen") : 0,
+    const std::uint32_t v_found = guesses ? variable(Type::i32, "cas.found") : 0,
+                        v_seen = guesses ? variable(Type::i32, "cas.seen") : 0,
                         v_ahead = guesses ? variable(Type::i32, "cas.ahead") : 0;
     const bool down = inst.mem.atomic == AtomicOp::dec;
     if (guesses) {
+      b_.set(v_found, b_.get(v_old));
       b_.set(v_seen, b_.get(v_old));
-      b_.set(v_ahead, b_.i32(1));
     }
     const BlockId round = b_.new_block(), turn = b_.new_block(), meet = b_.new_block(),
                   again = b_.new_block(), after = b_.new_block();
     b_.br(round);
     b_.at(round);
-    const Value found = guesses ? advance(down, b_.get(v_seen), bound, lanes_.draw(b_.get(v_ahead)))
-                                : read32(word_address, mem);
+    const Value found = guesses ? b_.get(v_found) : read32(word_address, mem);
     const Value now = lanes_.from_lane(found, group.last);
     if (counts) {
       const Value rank = b_.inst(Op::popcount, Type::i32, {group.below});
@@ -621,15 +621,15 @@ class Legaliser {
     b_.cond_br(b_.cmp(Op::ne, won, zero), after, again);
     b_.at(again);
     if (guesses) {
-      const BlockId pause = b_.new_block();
-      b_.cond_br(alone, round, pause);
+      const BlockId ahead = b_.new_block(), pause = b_.new_block();
+      b_.cond_br(alone, ahead, pause);
+      b_.at(ahead);
+      b_.set(v_found, advance(down, b_.get(v_seen), bound, lanes_.draw(b_.get(v_ahead))));
+      b_.br(round);
       b_.at(pause);
     }
     if (waits) lanes_.wait_at_random(v_span);
-    if (guesses) {
-      b_.set(v_seen, read32(word_address, mem));
-      b_.set(v_ahead, b_.i32(1));
-    }
+    if (guesses) b_.set(v_found, read32(word_address, mem));
     b_.br(round);
     b_.at(after);
   }
