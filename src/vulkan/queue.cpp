@@ -610,7 +610,12 @@ Status Queue::wait(std::uint64_t value) {
 }
 
 Status Queue::wait(Lane& lane, std::uint64_t number) {
-  if (lane.completed.load(std::memory_order_acquire) >= number) return {};
+  const auto is_last = [&] { return number == lane.sent.load(std::memory_order_relaxed); };
+  if (lane.completed.load(std::memory_order_acquire) >= number) {
+    std::lock_guard lock(mutex_);
+    lane.awaited = lane.awaited || is_last();
+    return {};
+  }
   if (number > lane.sent.load(std::memory_order_acquire)) {
     std::lock_guard lock(mutex_);
     if (Status status = flush_locked(lane, true); !status) return status;
@@ -619,7 +624,7 @@ Status Queue::wait(Lane& lane, std::uint64_t number) {
     return give_up(result, "QueueSubmit");
   {
     std::lock_guard lock(mutex_);
-    lane.awaited = number == lane.sent.load(std::memory_order_relaxed);
+    lane.awaited = is_last();
     number = signal_for(lane, number);
   }
   if (polled(lane, number)) {
