@@ -314,6 +314,34 @@ b2:
   }
 }
 
+// Each of them has code for the record, of which a kernel with many calls would consist.
+TEST(LowerTraps, many_traps_share_their_end) {
+  for (const std::uint32_t number : {32u, 33u}) {
+    std::string text = "b0:\n  %1 = constant i32 0x0\n  %2 = load i32 mem=param,4,readonly %1\n";
+    text += "  %3 = ult i1 %1 %2\n  cond_br %3 b1 b2\n";
+    for (std::uint32_t i = 1; i <= number; ++i) {
+      text += fmt::format("b{}:\n  thread_trap imm={} %1\n  unreachable\n", 2 * i - 1, 16 * i + 4);
+      text += fmt::format("b{}:\n  %{} = constant i32 {}\n", 2 * i, 2 * i + 2, i);
+      if (i < number)
+        text += fmt::format("  %{} = ult i1 %{} %2\n  cond_br %{} b{} b{}\n", 2 * i + 3, 2 * i + 2,
+                            2 * i + 3, 2 * i + 1, 2 * i + 2);
+    }
+    text += "  store mem=slot,4 %1 %2\n  exit\n";
+    for (std::uint32_t i = 0; i <= number; i += 11) {
+      Parsed p(text, Form::variables);
+      passes::lower_traps(p.f, false, passes::AfterFault::returns);
+      p.expect_valid();
+      EXPECT_EQ(p.count(Op::atomic, Space::trap), number > 32 ? 1u : number);
+      Memory memory = with_record();
+      put(memory, Space::param, 0, i);
+      memory.of(Space::slot).resize(4);
+      EXPECT_EQ(p.run(memory, {}).error, "");
+      EXPECT_EQ(trap_word(memory, abi::t_count), i ? 1u : 0u) << i;
+      EXPECT_EQ(trap_word(memory, abi::t_site), i ? 1u : 0u) << i;
+    }
+  }
+}
+
 TEST(LowerTraps, all_ends_of_a_thread_are_one) {
   Parsed p(R"(
 b0:

@@ -39,6 +39,9 @@ void suppress_after_trap(Function& function, AfterFault after) {
 
 namespace {
 
+/// Ends of threads that have trapped, each with the code for its record. Of more, all are one.
+constexpr std::ptrdiff_t kMostEnds = 32;
+
 /// The words of the record, from t_count on.
 std::vector<Value> record_words(Function& function, Builder& b, const TrapState& trap) {
   static_assert(abi::t_count == 0 && abi::t_claimed == 1 && abi::t_site == 2 && abi::t_kind == 3 &&
@@ -207,14 +210,16 @@ void clear_state(Function& function, Builder& b, const TrapState& trap) {
 void lower_traps(Function& function, bool keep_barriers, AfterFault after, LoopGuard* guard,
                  const FaultLog& log) {
   TrapState trap;
-  bool instruction_traps = false;
+  std::ptrdiff_t instruction_traps = 0;
   for (const Block& block : function.blocks)
-    for (const Value v : block.insts)
-      instruction_traps = instruction_traps || function.insts[v].op == Op::thread_trap;
+    instruction_traps += std::ranges::count_if(
+        block.insts, [&](Value v) { return function.insts[v].op == Op::thread_trap; });
   if (instruction_traps) trap_state(function);
   const bool traps = find_trap_state(function, trap);
-  const bool returns = after == AfterFault::returns;
-  const bool at_end = traps && (!returns || goes_on_after_fault(function, trap));
+  const bool returns = after == AfterFault::returns && instruction_traps <= kMostEnds;
+  const bool goes_on =
+      traps && (after == AfterFault::goes_on || goes_on_after_fault(function, trap));
+  const bool at_end = goes_on || (instruction_traps && !returns);
 
   Builder b(function);
   const BlockId end = b.new_block();
@@ -237,7 +242,7 @@ void lower_traps(Function& function, bool keep_barriers, AfterFault after, LoopG
   if (cut) b.set(trap.code, b.select(cut, b.i32(0), b.get(trap.code)));
   const BlockId ending = b.block();
 
-  if (!keep_barriers) end_loops_of_trapped(function, b, trap, end);
+  if (goes_on && !keep_barriers) end_loops_of_trapped(function, b, trap, end);
   b.at(ending);
   write_fault_log(b, log);
   write_record(function, b, b.block(), trap);

@@ -17,7 +17,7 @@ void suppress_after_trap(Function& function, AfterFault after);
 /// Joins all ends of the thread in one exit block that writes the trap record, makes thread_trap a
 /// jump to it, and ends loops once their thread has trapped. With `keep_barriers` threads do not
 /// leave loops early, because they would miss a convergent barrier. With AfterFault::returns,
-/// thread_trap writes the record itself and exits.
+/// thread_trap writes the record itself and exits, unless there are many.
 void lower_traps(Function& function, bool keep_barriers, AfterFault after = AfterFault::goes_on,
                  LoopGuard* guard = nullptr, const FaultLog& log = {});
 
