@@ -230,7 +230,7 @@ TEST(Scaling, a_kernel_that_expands_to_too_much_is_refused) {
   options.profile = *find_profile("portable");
   for (const Family& each : families()) {
     if (each.name != std::string_view("loops_of_shared_atomics")) continue;
-    const auto module = PtxModule::parse({{each.text(14000), "large.ptx"}}, messages);
+    const auto module = PtxModule::parse({{each.text(20000), "large.ptx"}}, messages);
     ASSERT_TRUE(module);
     EXPECT_FALSE(module->translate(options, messages));
   }

@@ -193,6 +193,7 @@ void FunctionLowering::run() {
   declare_params();
   start_blocks();
   if (context_.stack) {
+    stack_pointer_ = ir::stack_pointer(out_);
     if (f_.is_entry)
       set_stack_pointer(b_.i32(context_.stack_at));
     else

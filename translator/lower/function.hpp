@@ -179,7 +179,7 @@ class FunctionLowering {
   };
   std::unordered_map<std::uint32_t, Switch> switches_;  ///< by list: what its branches share
   std::optional<std::size_t> switch_edges_;             ///< labels of all brx.idx together
-  std::uint32_t carry_ = 0, clock_ = 0, stack_saved_ = 0, frame_ = 0;
+  std::uint32_t carry_ = 0, clock_ = 0, stack_pointer_ = 0, stack_saved_ = 0, frame_ = 0;
   Value guard_ = 0;  ///< predicate of a pure instruction, or 0
   const Instruction* current_ = nullptr;
   bool ended_ = false;  ///< the current block has its terminator

@@ -195,8 +195,8 @@ void FunctionLowering::lower_redux_float(const Instruction& inst) {
   write(a[0], b_.select(nan, b_.i32(0x7fffffff), value), ptx::Type::b32);
 }
 
-Value FunctionLowering::stack_pointer() { return b_.get(ir::stack_pointer(out_)); }
-void FunctionLowering::set_stack_pointer(Value at) { b_.set(ir::stack_pointer(out_), at); }
+Value FunctionLowering::stack_pointer() { return b_.get(stack_pointer_); }
+void FunctionLowering::set_stack_pointer(Value at) { b_.set(stack_pointer_, at); }
 void FunctionLowering::leave() {
   if (f_.is_entry) return b_.exit();
   if (context_.stack) set_stack_pointer(b_.get(stack_saved_));

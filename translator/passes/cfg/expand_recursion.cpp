@@ -90,6 +90,7 @@ class Merged {
     dispatch_ = b_.new_block();
     for (auto& [number, member] : members_) prepare(m_.functions[number], member);
     for (auto& [number, member] : members_) append(m_.functions[number], member);
+    stack_ = ir::stack_pointer(f_);
     const Member& first = members_[root];
     b_.at(start);
     b_.set_loc(0);
@@ -120,8 +121,8 @@ class Merged {
     std::uint32_t callee = 0, call = 0;
   };
 
-  Value stack() { return b_.get(ir::stack_pointer(f_)); }
-  void set_stack(Value at) { b_.set(ir::stack_pointer(f_), at); }
+  Value stack() { return b_.get(stack_); }
+  void set_stack(Value at) { b_.set(stack_, at); }
 
   void prepare(const Function& source, Member& member) {
     member.first_var = static_cast<std::uint32_t>(f_.vars.size());
@@ -321,7 +322,7 @@ class Merged {
   std::vector<Site> sites_;
   std::vector<std::vector<std::uint32_t>> live_;  ///< by site: variables, in order
   BlockId dispatch_ = 0;
-  std::uint32_t numbers_ = 0;
+  std::uint32_t numbers_ = 0, stack_ = 0;  ///< stack_: the variable
 };
 
 }  // namespace
