@@ -286,7 +286,7 @@ std::optional<int> function_attribute(FunctionObject& function, int attribute) {
     }
     case A::LOCAL_SIZE_BYTES: return static_cast<int>(info.local_bytes);
     case A::NUM_REGS: return 0;  // the Vulkan driver's compiler does not tell
-    case A::PTX_VERSION:
+    case A::PTX_VERSION: return function.module->target;
     case A::BINARY_VERSION: return compute_capability();
     case A::CACHE_MODE_CA: return 0;
     case A::MAX_DYNAMIC_SHARED_SIZE_BYTES:

@@ -206,6 +206,18 @@ CUresult code_of(const std::vector<Image::Text>& texts) {
   return eInvalidPtx;
 }
 
+/// The newest target of texts. CUB chooses its kernels by it, and has no others than those that the
+/// program was compiled for.
+int target_of(const std::vector<Image::Text>& texts) {
+  int target = 0;
+  for (const Image::Text& each : texts) {
+    const std::size_t at =
+        each.text.find("sm_", std::min(each.text.find(".target"), each.text.size()));
+    if (at != std::string::npos) target = std::max(target, std::atoi(each.text.c_str() + at + 3));
+  }
+  return target;
+}
+
 Result<Module> load_texts(ContextObject& context, const std::vector<Image::Text>& texts) {
   ModuleOptions options;
   if (runtime::option_text(runtime::Option::cuda_fp) == "fast") options.fp = FpPolicy::fast;
@@ -251,6 +263,7 @@ CUresult load_module(ContextObject& context, const Image& image,
     }
     auto object = std::make_shared<ModuleObject>(std::move(*module));
     object->context = &context;
+    object->target = target_of(texts);
     add_variables(*object);
     tables().modules.add(object);
     made = std::move(object);

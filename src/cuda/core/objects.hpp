@@ -222,6 +222,7 @@ struct ModuleObject {
   std::map<std::string, std::shared_ptr<SurfaceRefObject>, std::less<>> surface_refs;
   std::vector<CUdeviceptr> variables;  ///< entries of the table of allocations
   std::span<std::byte> guarded;        ///< the variables' pages, where they are the host's too
+  int target = 0;                      ///< of the PTX: 75, 86 ...
   explicit ModuleObject(Module value) : module(std::move(value)) {}
 };
 

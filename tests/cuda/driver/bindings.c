@@ -65,7 +65,7 @@ static void cudarc(void) {
   CUmodule module;
   CUfunction scale;
   CUdeviceptr in, out;
-  int count = 0, pools = 0, shared = 0;
+  int count = 0, pools = 0, shared = 0, version = 0;
   char name[128];
   size_t free_bytes = 0, bytes = 0;
   CALL(cuInit, 0);
@@ -86,6 +86,10 @@ static void cudarc(void) {
   CALL(cuModuleGetFunction, &scale, module, "scale");
   CALL(cuFuncSetAttribute, scale, 8, 0); /* dynamic shared memory */
   CALL(cuFuncGetAttribute, &shared, 1, scale);
+  CALL(cuFuncGetAttribute, &version, 5, scale);
+  TRUE(version == 70); /* of the text, whatever the device is */
+  CALL(cuFuncGetAttribute, &version, 6, scale);
+  TRUE(version >= 75);
   CALL(cuMemAllocAsync, &in, sizeof from, stream);
   CALL(cuMemAllocAsync, &out, sizeof to, stream);
   CALL(cuMemsetD8Async, out, 0, sizeof to, stream);
