@@ -227,17 +227,108 @@ b6:
 )";
 }
 
+/// The same loop with its test at the end: `first` and `next` lead into it and around it while
+/// |z|^2 is under 4, which %15 and %37 say of %14 and %36; `fma` makes %28.
+std::string escapes_at_end(const std::string& first = "  %15 = flt i1 fp=f32,rn %14 %7\n",
+                           const std::string& next = "  %37 = flt i1 fp=f32,rn %36 %7\n",
+                           const std::string& fma = "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n") {
+  return R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i32 0x8
+  %4 = constant i32 0xc
+  %5 = constant i32 0x1
+  %6 = constant i32 0x9
+  %7 = constant i32 0x40800000
+  %8 = constant i32 0x80000000
+  %10 = load i32 mem=param,4,readonly %1
+  %11 = load i32 mem=param,4,readonly %2
+  %12 = load i32 mem=param,4,readonly %3
+  %13 = load i32 mem=param,4,readonly %4
+  %16 = fmul i32 fp=f32,rn %10 %10
+  %17 = fmul i32 fp=f32,rn %11 %11
+  %14 = fadd i32 fp=f32,rn %16 %17
+)" + first +
+         R"(
+  merge b6
+  cond_br %15 b1 b6
+b1:
+  %20 = phi i32 %10 %31
+  %21 = phi i32 %11 %28
+  %22 = phi i32 %1 %32
+  %23 = phi i32 %17 %35
+  %24 = phi i32 %16 %34
+  loop b5 b4
+  br b2
+b2:
+  %29 = xor_ i32 %23 %8
+  %30 = fadd i32 fp=f32,rn %24 %29
+  %31 = fadd i32 fp=f32,rn %12 %30
+  %27 = fadd i32 fp=f32,rn %20 %20
+)" + fma +
+         R"(
+  %32 = add i32 %22 %5
+  %33 = ult i1 %32 %6
+  %34 = fmul i32 fp=f32,rn %31 %31
+  %35 = fmul i32 fp=f32,rn %28 %28
+  %36 = fadd i32 fp=f32,rn %34 %35
+)" + next +
+         R"(
+  %38 = and_ i1 %33 %37
+  merge b3
+  cond_br %38 b3 b5
+b3:
+  br b4
+b4:
+  br b1
+b5:
+  br b6
+b6:
+  %40 = phi i32 %1 %32
+  %43 = phi i32 %10 %31
+  %44 = phi i32 %11 %28
+  %41 = constant i64 0x100000000
+  store mem=global,4 %41 %40
+  %42 = constant i64 0x100000004
+  store mem=global,4 %42 %43
+  %45 = constant i64 0x100000008
+  store mem=global,4 %45 %44
+  exit
+)";
+}
+
+/// Whether one of two copies runs: those that check themselves have a third loop, around the
+/// second.
+bool chooses(const std::string& text) {
+  Structured p(text);
+  passes::checked_loops(p.f, p.m, {.profile = losing()});
+  p.expect_valid();
+  std::size_t loops = 0;
+  for (const Block& block : p.f.blocks) loops += block.merge == Merge::loop;
+  return checked(p) && loops == 2;
+}
+
+TEST(CheckedLoops, a_branch_around_a_loop_bounds_what_an_fma_in_it_takes) {
+  const std::string first = "  %15 = flt i1 fp=f32,rn %14 %7\n";
+  const std::string next = "  %37 = flt i1 fp=f32,rn %36 %7\n";
+  const std::string unless_over = "  %39 = flt i1 fp=f32,rn %7 %36\n  %37 = not_ i1 %39\n";
+  const std::string with_other =
+      "  %19 = fadd i32 fp=f32,rn %20 %27\n  %28 = ffma i32 fp=f32,rn %27 %19 %13\n";
+  EXPECT_TRUE(chooses(escapes_at_end()));
+  EXPECT_FALSE(chooses(escapes_at_end("  %15 = flt i1 fp=f32,rn %7 %14\n")))
+      << "what comes first may be of any size";
+  EXPECT_FALSE(chooses(escapes_at_end(first, "  %37 = flt i1 fp=f32,rn %7 %36\n")))
+      << "what comes around may be of any size";
+  EXPECT_TRUE(chooses(escapes_at_end(first, unless_over)));
+  EXPECT_TRUE(chooses(escapes_at_end(first, next, with_other)));
+  EXPECT_FALSE(chooses(escapes_at_end(first, unless_over, with_other)))
+      << "%20 may be of any size if %21 is a NaN, which the fma does not take";
+  EXPECT_FALSE(chooses(escapes_at_end(first, next, "  %28 = ffma i32 fp=f32,rn %31 %27 %13\n")))
+      << "%31 is of this turn";
+}
+
 TEST(CheckedLoops, a_branch_that_leaves_bounds_what_an_fma_behind_it_takes) {
-  const Profile profile = losing();
-  // Copies that check themselves have a third loop, around the second one.
-  const auto chooses = [&](const std::string& text) {
-    Structured p(text);
-    passes::checked_loops(p.f, p.m, {.profile = profile});
-    p.expect_valid();
-    std::size_t loops = 0;
-    for (const Block& block : p.f.blocks) loops += block.merge == Merge::loop;
-    return checked(p) && loops == 2;
-  };
   EXPECT_TRUE(chooses(escapes()));
   EXPECT_FALSE(chooses(escapes("0x7f000000"))) << "factors of up to 2^64";
   EXPECT_FALSE(chooses(escapes("0x40800000", "  %28 = ffma i32 fp=f32,rn %27 %21 %20\n")))
@@ -276,30 +367,32 @@ TEST(CheckedLoops, copies_of_which_one_runs_do_what_the_loop_did) {
     if (word % 4 == 1) return (word & 0x80ffffff) >> (word >> 24 & 7);  // small ones and denormals
     return (word & 0x807fffff) | (64 + (word >> 3) % 65) << 23;         // 2^-63 to 4
   };
-  const Structured plain(escapes());
-  Structured twice(escapes()), unchecked(escapes());
-  EXPECT_TRUE(passes::checked_loops(twice.f, twice.m, {.profile = profile}));
-  twice.expect_valid();
-  for (Inst& inst : unchecked.f.insts) inst.fp.checked = inst.op == Op::ffma;
-  unsigned differing = 0;
-  for (int i = 0; i < 4000; ++i) {
-    const std::uint32_t inputs[] = {draw(), draw(), draw(), draw()};
-    std::vector<std::uint8_t> results[3];
-    for (const int how : {0, 1, 2}) {
-      const Structured& p = how == 0 ? plain : how == 1 ? twice : unchecked;
-      Memory memory;
-      for (unsigned k = 0; k < 4; ++k) put(memory, Space::param, 4 * k, inputs[k]);
-      memory.of(Space::global).resize(12);
-      RunOptions options;
-      options.operation = operation;
-      ASSERT_EQ(p.run(memory, options).error, "");
-      results[how] = memory.of(Space::global);
+  for (const std::string& text : {escapes(), escapes_at_end()}) {
+    const Structured plain(text);
+    Structured twice(text), unchecked(text);
+    EXPECT_TRUE(passes::checked_loops(twice.f, twice.m, {.profile = profile}));
+    twice.expect_valid();
+    for (Inst& inst : unchecked.f.insts) inst.fp.checked = inst.op == Op::ffma;
+    unsigned differing = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const std::uint32_t inputs[] = {draw(), draw(), draw(), draw()};
+      std::vector<std::uint8_t> results[3];
+      for (const int how : {0, 1, 2}) {
+        const Structured& p = how == 0 ? plain : how == 1 ? twice : unchecked;
+        Memory memory;
+        for (unsigned k = 0; k < 4; ++k) put(memory, Space::param, 4 * k, inputs[k]);
+        memory.of(Space::global).resize(12);
+        RunOptions options;
+        options.operation = operation;
+        ASSERT_EQ(p.run(memory, options).error, "");
+        results[how] = memory.of(Space::global);
+      }
+      ASSERT_EQ(results[0], results[1])
+          << std::hex << inputs[0] << " " << inputs[1] << " " << inputs[2] << " " << inputs[3];
+      differing += results[0] != results[2];
     }
-    ASSERT_EQ(results[0], results[1])
-        << std::hex << inputs[0] << " " << inputs[1] << " " << inputs[2] << " " << inputs[3];
-    differing += results[0] != results[2];
+    EXPECT_GT(differing, 40u);
   }
-  EXPECT_GT(differing, 40u);
 }
 
 }  // namespace

@@ -269,11 +269,40 @@ bool CheckedLoops::checks_come_before_test(const Twin& twin) const {
   });
 }
 
+/// The loop's phis are within what branches on both ways to its header bound.
+void CheckedLoops::suppose_phis(const Twin& twin) {
+  const Block& header = f_.blocks[twin.header];
+  std::vector<std::pair<Value, FmaChecks::Bound>> bounds;
+  for (std::size_t way = 0; way < header.preds.size(); ++way) {
+    BlockId b = twin.header, before = header.preds[way];
+    for (unsigned steps = FmaChecks::kSteps;; --steps) {
+      const Block& branch = f_.blocks[before];
+      if (branch.term == Term::cond_br && branch.succs[0] != branch.succs[1])
+        fma_.suppose(branch.cond, branch.succs[0] == b);
+      if (steps == 0 || branch.preds.size() != 1) break;
+      b = std::exchange(before, branch.preds[0]);
+    }
+    std::size_t phi = 0;
+    for (const Value v : header.insts) {
+      if (f_.insts[v].op != Op::phi) break;
+      if (f_.insts[v].type != Type::i32) continue;
+      const FmaChecks::Bound one = fma_.supposed(f_.arg(v, way));
+      if (way == 0) bounds.emplace_back(v, one);
+      FmaChecks::Bound& all = bounds[phi++].second;
+      all.top = all.top && one.top ? std::optional(std::max(*all.top, *one.top)) : std::nullopt;
+      all.nan = all.nan || one.nan;
+    }
+    fma_.forget();
+  }
+  for (const auto& [v, bound] : bounds) fma_.suppose(v, bound);
+}
+
 /// Whether all that has to be checked does not change in the loop. Branches that leave it bound
-/// what goes on behind them.
+/// what goes on behind them, and what comes around it.
 bool CheckedLoops::plan_apart(Twin& twin) {
   for (const BlockId b : twin.blocks) inside_[b] = true;
   const auto changes = [&](Value v) { return home_[v] != kNoBlock && inside_[home_[v]]; };
+  suppose_phis(twin);
   std::vector<Value> native;
   bool can = true;
   BlockId next = twin.header;  // of those that lead from the header to all the others

@@ -59,6 +59,7 @@ class CheckedLoops {
   bool plan(Twin& twin);
   bool plan_fma(Twin& twin);
   bool plan_apart(Twin& twin);
+  void suppose_phis(const Twin& twin);
   void find_uses(const Twin& twin);
   bool checks_come_before_test(const Twin& twin) const;
   std::vector<FmaChecks::Check> assume_fma_phis(const Twin& twin);

@@ -114,7 +114,8 @@ void FmaChecks::suppose(Value condition, bool holds, unsigned steps) {
       // The one that is less, or not more, than the other.
       const Value less = arg(holds ? 0 : 1), more = arg(holds ? 1 : 0);
       const std::optional<int> top = assumed_.of(more).top;
-      if (inst.fp.kind == NumKind::f32 && top && is_positive(less)) bound(less, *top);
+      // A comparison that holds is of no NaN.
+      if (inst.fp.kind == NumKind::f32 && top && is_positive(less)) bound(less, {top, !holds});
       return;
     }
     default: return;
@@ -126,20 +127,27 @@ void FmaChecks::limit(Value v, int top) {
   assumed_.set(v, {.grid = assumed_.of(v).grid, .top = top});
 }
 
+FmaChecks::Bound FmaChecks::supposed(Value v) const {
+  return {assumed_.of(v).top, std::ranges::find(bounded_, v) != bounded_.end()};
+}
+
+void FmaChecks::suppose(Value v, const Bound& bound) {
+  if (!bound.top) return;
+  limit(v, *bound.top);
+  if (bound.nan) bounded_.push_back(v);
+}
+
 /// A positive value is below 2^top, and so is each of those whose sum it is; of a square the root.
 /// Rounding does not take them past a power of two.
-void FmaChecks::bound(Value v, int top, unsigned steps) {
+void FmaChecks::bound(Value v, const Bound& less, unsigned steps) {
+  const int top = *less.top;
   limit(v, top);
-  const auto root = [&](Value x, int below) {
-    limit(x, below);
-    bounded_.push_back(x);
-  };
-  if (f_.insts[v].op == Op::and_) return root(f_.arg(v, 0), top);
-  if (is_square(v)) root(f_.arg(v, 0), top > 0 ? (top + 1) / 2 : top / 2);
+  if (f_.insts[v].op == Op::and_) return suppose(f_.arg(v, 0), less);
+  if (is_square(v)) suppose(f_.arg(v, 0), {top > 0 ? (top + 1) / 2 : top / 2, less.nan});
   if (!steps) return;
-  if (f_.insts[v].op == Op::ffma) bound(f_.arg(v, 2), top, steps - 1);
+  if (f_.insts[v].op == Op::ffma) bound(f_.arg(v, 2), less, steps - 1);
   if (f_.insts[v].op == Op::fadd)
-    for (const unsigned i : {0u, 1u}) bound(f_.arg(v, i), top, steps - 1);
+    for (const unsigned i : {0u, 1u}) bound(f_.arg(v, i), less, steps - 1);
 }
 
 bool FmaChecks::has_grid(Value v, int grid) const {

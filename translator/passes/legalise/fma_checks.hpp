@@ -2,6 +2,7 @@
 // lose denormals: for checked_fma and checked_loops.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,13 @@ class FmaChecks {
   /// Takes a condition to have come out so, for what is followed next: the sizes of what was
   /// compared, and of what went into it, are within those bounds, or one of them is a NaN.
   void suppose(Value condition, bool holds, unsigned steps = kSteps);
+  /// What is supposed of a value: its magnitude is below 2^top, or it may be a NaN.
+  struct Bound {
+    std::optional<int> top;
+    bool nan = false;
+  };
+  Bound supposed(Value v) const;
+  void suppose(Value v, const Bound& bound);
   bool has_grid(Value v, int grid) const;
   void require(Value v, int grid);
   /// Words that are checked where they are stored, for good; null: none.
@@ -84,7 +92,7 @@ class FmaChecks {
   bool is_square(Value v) const;
   bool is_positive(Value v, unsigned steps = kSteps) const;
   void limit(Value v, int top);
-  void bound(Value v, int top, unsigned steps = kSteps);
+  void bound(Value v, const Bound& bound, unsigned steps = kSteps);
   bool spreads(Value v, Value nan, unsigned steps = kSteps) const;
 
   void note_operands(Value v);
