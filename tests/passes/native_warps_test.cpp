@@ -1,5 +1,6 @@
 // Warp operations as those of subgroups: the same results in every mode, with every lane's own
 // mask.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -112,6 +113,57 @@ TEST(NativeWarps, GiveWhatWarpsGive) {
         EXPECT_FALSE(p.f.insts[v].op >= Op::warp_shfl && p.f.insts[v].op <= Op::warp_elect) << each;
       }
     EXPECT_EQ(results(p.f, p.m), want) << each;
+  }
+}
+
+// Constant operands and masks that follow the lane's number: what every lane gets needs no test.
+TEST(NativeWarps, AskOnlyWhatIsNotKnown) {
+  struct Case {
+    unsigned mode;
+    std::uint32_t b, c;
+    const char* mask;
+    std::size_t selects;  ///< of the lane, and by the mask; shfl's predicate is one more
+  };
+  // Modes: up, down, bfly, idx.
+  const Case cases[] = {
+      {0, 1, 0, "%31", 1},       {0, 4, 0x1000, "%14", 1}, {0, 20, 0, "%14", 2},
+      {1, 1, 0x1f, "%31", 1},    {1, 8, 0x101f, "%14", 1}, {1, 8, 0x1f, "%14", 2},
+      {2, 16, 0x1f, "%31", 0},   {2, 8, 0x101f, "%14", 0}, {2, 16, 0x1f, "%14", 1},
+      {2, 16, 0x101f, "%14", 2}, {2, 4, 0x7, "%31", 1},    {2, 1, 0x1c1f, "%33", 1},
+      {3, 5, 0x1f, "%31", 0},    {3, 5, 0x101f, "%14", 0}, {3, 5, 0x1f, "%14", 1},
+      {3, 9, 0x1007, "%14", 1},  {2, 8, 0x101f, "%41", 0}, {2, 8, 0x101f, "%43", 1},
+      {2, 8, 0x101f, "%44", 1},
+  };
+  // %14 by the number in the block, by way of registers, with another bit, not of the lane.
+  const std::string masks = R"(  %33 = or_ i32 %14 %18
+  %34 = builtin i32 workgroup_size_x
+  %35 = builtin i32 local_id_y
+  %36 = mul i32 %35 %34
+  %37 = add i32 %36 %1
+  set_var $0 %37
+  %38 = get_var i32 $0
+  %39 = constant i32 0x1f
+  %40 = and_ i32 %38 %39
+  %42 = and_ i32 %2 %40
+  %41 = shl i32 %17 %42
+  %45 = constant i32 0x30
+  %46 = and_ i32 %1 %45
+  %43 = shl i32 %17 %46
+  %47 = and_ i32 %6 %2
+  %44 = shl i32 %17 %47
+)";
+  for (const Case& each : cases) {
+    const std::string text =
+        "  var $0 i32 number\n" +
+        kernel(masks + fmt::format("  %50 = constant i32 {:#x}\n  %51 = constant i32 {:#x}\n"
+                                   "  %52 = warp_shfl v2 imm={} %13 %50 %51 {}\n"
+                                   "  %20 = extract i32 %52\n  %21 = extract i32 imm=1 %52\n",
+                                   each.b, each.c, each.mode, each.mask));
+    test::Parsed p(text, test::Form::variables);
+    const auto want = results(p.f, p.m);
+    EXPECT_TRUE(passes::native_warps(p.f, true, true));
+    EXPECT_EQ(p.count(Op::select), 1 + each.selects) << text;
+    EXPECT_EQ(results(p.f, p.m), want) << text;
   }
 }
 

@@ -63,8 +63,9 @@ bool native_product(const WarpProduct& form, const Profile& profile);
 /// that are native on a device of `native`. Returns whether there was one. Needs variables.
 bool expand_products(Function& function, Module& module, const Profile* native = nullptr);
 /// Makes warp operations the device's subgroups'. Needs: the direct model, and operations that all
-/// threads of a warp reach together, but those that have ended: none where `all_come`. Products of
-/// matrices stay. Returns whether it changed anything.
+/// threads of a warp reach together, but those that have ended: none where `all_come`, and then
+/// rows of the block are whole warps. Products of matrices stay. Returns whether it changed
+/// anything.
 bool native_warps(Function& function, bool arithmetic, bool all_come);
 /// Whether some threads of a warp miss a warp operation, and meet_at_warp_operations does not help.
 /// In blocks whose rows are whole warps, or any.

@@ -4,6 +4,8 @@
 // the lanes give. A barrier of the subgroup brings lanes back together that a device lets run apart
 // after a branch; no branch can come to stand between operations that have only simple ones between
 // them.
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "translator/passes/passes.hpp"
@@ -26,7 +28,7 @@ class NativeWarps {
 
   bool run() {
     bool any = false;
-    find_constants();
+    find_set_once();
     rewriter_.run([&](Value v) {
       const Op op = f_.insts[v].op;
       if (!is_warp_operation(op)) {
@@ -45,23 +47,68 @@ class NativeWarps {
     return is_within(op, Op::constant, Op::set_var) || is_within(op, Op::add, Op::mulhi_s) ||
            is_within(op, Op::and_, Op::extract) || op == Op::load || op == Op::store;
   }
-  /// Registers that are set once, to a constant.
-  void find_constants() {
+  /// The values of registers that are set once.
+  void find_set_once() {
     std::vector<unsigned> sets(f_.vars.size());
-    constant_.assign(f_.vars.size(), std::nullopt);
+    set_once_.assign(f_.vars.size(), 0);
     for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
         const Inst& inst = f_.insts[v];
         if (inst.op != Op::set_var) continue;
-        const Inst& set = f_.insts[f_.arg(v, 0)];
-        constant_[inst.imm].reset();
-        if (++sets[inst.imm] == 1 && set.op == Op::constant) constant_[inst.imm] = set.imm;
+        set_once_[inst.imm] = ++sets[inst.imm] == 1 ? f_.arg(v, 0) : 0;
       }
   }
+  static constexpr unsigned kDepth = 8;
+  /// What the value was before it came into registers.
+  Value source_of(Value v) const {
+    for (unsigned i = 0; i < kDepth && f_.insts[v].op == Op::get_var; ++i) {
+      const Value set = set_once_[f_.insts[v].imm];
+      if (!set) break;
+      v = set;
+    }
+    return v;
+  }
   std::optional<std::uint64_t> constant(Value v) const {
+    const Inst& inst = f_.insts[source_of(v)];
+    return inst.op == Op::constant ? std::optional(inst.imm) : std::nullopt;
+  }
+  /// The bits that the value shares with the lane's number, if it has no other ones of `within`.
+  /// Needs rows of whole warps.
+  std::optional<std::uint32_t> lane_bits(Value v, std::uint32_t within, unsigned depth = 0) const {
+    constexpr std::uint32_t kLane = 31;
+    if (depth == kDepth) return std::nullopt;
+    v = source_of(v);
     const Inst& inst = f_.insts[v];
-    if (inst.op == Op::constant) return inst.imm;
-    return inst.op == Op::get_var ? constant_[inst.imm] : std::nullopt;
+    const bool low = within <= kLane;
+    if (inst.op == Op::constant && !(inst.imm & within)) return 0;
+    if (inst.op == Op::builtin && inst.builtin == Builtin::local_id_x && low) return within;
+    for (const unsigned i : {0u, 1u}) {
+      if (inst.op == Op::and_) {
+        if (const auto mask = constant(f_.arg(v, i)))
+          return lane_bits(f_.arg(v, 1 - i), within & static_cast<std::uint32_t>(*mask), depth + 1);
+      } else if (inst.op == Op::mul && low) {
+        const Inst& factor = f_.insts[source_of(f_.arg(v, i))];
+        if (factor.op == Op::builtin && factor.builtin == Builtin::workgroup_size_x) return 0;
+      } else if (inst.op == Op::add && low && lane_bits(f_.arg(v, i), kLane, depth + 1) == 0u) {
+        return lane_bits(f_.arg(v, 1 - i), within, depth + 1);
+      }
+    }
+    return std::nullopt;
+  }
+  /// A member mask of each lane, if its number alone decides it. Needs rows of whole warps.
+  std::optional<std::array<std::uint32_t, 32>> masks_by_lane(Value mask) const {
+    std::array<std::uint32_t, 32> masks{};
+    const auto fill = [&](std::uint64_t bits, std::uint32_t shifts) {
+      for (std::uint32_t lane = 0; lane < 32; ++lane)
+        masks[lane] = static_cast<std::uint32_t>(bits) << (lane & shifts);
+      return masks;
+    };
+    if (const auto all = constant(mask)) return fill(*all, 0);
+    mask = source_of(mask);
+    if (f_.insts[mask].op != Op::shl) return std::nullopt;
+    const auto bits = constant(f_.arg(mask, 0));
+    const auto shift = lane_bits(f_.arg(mask, 1), ~0u);
+    return bits && shift ? std::optional(fill(*bits, *shift)) : std::nullopt;
   }
   static constexpr std::uint32_t kAll = 0xffffffff;
   bool is_all(Value lanes) const {
@@ -98,15 +145,26 @@ class NativeWarps {
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
-  std::vector<std::optional<std::uint64_t>> constant_;  ///< by variable
-  BlockId met_ = kNoBlock, active_in_ = kNoBlock;       ///< of what block that holds
+  std::vector<Value> set_once_;                    ///< by variable; 0: another number of times
+  BlockId met_ = kNoBlock, active_in_ = kNoBlock;  ///< of what block that holds
   Value active_ = 0;
 };
 
 Value NativeWarps::shuffle(const Inst& inst, const std::vector<Value>& args, Value present) {
-  const auto source = lanes_.source(static_cast<ShflMode>(inst.imm), lane(), args[1], args[2]);
+  const auto mode = static_cast<ShflMode>(inst.imm);
+  bool inside = false, members = is_all(present);
+  if (const auto b = constant(args[1]), c = constant(args[2]); b && c) {
+    const auto known =
+        warp::sources(mode, static_cast<std::uint32_t>(*b), static_cast<std::uint32_t>(*c));
+    inside = std::ranges::all_of(known, &warp::KnownSource::inside);
+    if (const auto masks = all_come_ ? masks_by_lane(args[3]) : std::nullopt)
+      members = std::ranges::equal(known, *masks, [](const auto& from, std::uint32_t mask) {
+        return mask >> from.lane & 1;
+      });
+  }
+  const auto source = lanes_.source(mode, lane(), args[1], args[2], inside);
   const Value theirs = from_lane(args[0], source.lane);
-  const Value got = is_all(present) ? theirs : lanes_.shuffled(present, source.lane, theirs);
+  const Value got = members ? theirs : lanes_.shuffled(present, source.lane, theirs);
   return lanes_.pair(got, lanes_.flag(source.inside));
 }
 
@@ -129,7 +187,9 @@ Value NativeWarps::reduce(const Inst& inst, Value value, Value mask, Value prese
   const warp::Reduction each = warp::reduction(static_cast<AtomicOp>(inst.imm));
   if (arithmetic_ && constant(mask)) {
     // Every lane has the same members.
-    const Value own = b_.select(lanes_.has(mask, lane()), value, word(each.identity));
+    const Value own = constant(mask) == kAll
+                          ? value
+                          : b_.select(lanes_.has(mask, lane()), value, word(each.identity));
     return b_.inst(Op::subgroup_reduce, Type::i32, {own}, inst.imm);
   }
   Value sum = word(each.identity);

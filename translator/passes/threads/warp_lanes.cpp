@@ -34,13 +34,34 @@ bool names_all_lanes(const Function& function) {
   return true;
 }
 
+std::array<KnownSource, 32> sources(ShflMode mode, std::uint32_t b, std::uint32_t c) {
+  std::array<KnownSource, 32> all{};
+  const std::uint32_t segment = c >> 8 & 31, rest = ~segment & 31;
+  b &= 31;
+  for (std::uint32_t self = 0; self < 32; ++self) {
+    const std::uint32_t low = self & segment, high = low | (c & rest);
+    std::uint32_t from = 0;
+    switch (mode) {
+      case ShflMode::up: from = self - b; break;
+      case ShflMode::down: from = self + b; break;
+      case ShflMode::bfly: from = self ^ b; break;
+      case ShflMode::idx: from = low | (b & rest); break;
+    }
+    const bool up = mode == ShflMode::up;
+    const bool inside =
+        static_cast<std::int32_t>(up ? high : from) <= static_cast<std::int32_t>(up ? from : high);
+    all[self] = {inside ? from : self, inside};
+  }
+  return all;
+}
+
 Value Lanes::has(Value mask, Value lane) {
   // Masked, so that the shift needs no comparison.
   const Value bit = b_.op2(Op::lshr, mask, b_.op2(Op::and_, lane, b_.i32(31)));
   return b_.cmp(Op::ne, b_.op2(Op::and_, bit, b_.i32(1)), b_.i32(0));
 }
 
-Lanes::Source Lanes::source(ShflMode mode, Value self, Value b, Value c) {
+Lanes::Source Lanes::source(ShflMode mode, Value self, Value b, Value c, bool always) {
   b = b_.op2(Op::and_, b, b_.i32(31));
   const Value segment = b_.op2(Op::and_, b_.op2(Op::lshr, c, b_.i32(8)), b_.i32(31));
   const Value rest = b_.inst(Op::not_, Type::i32, {segment});
@@ -53,6 +74,7 @@ Lanes::Source Lanes::source(ShflMode mode, Value self, Value b, Value c) {
     case ShflMode::bfly: from = b_.op2(Op::xor_, self, b); break;
     case ShflMode::idx: from = b_.op2(Op::or_, low, b_.op2(Op::and_, b, rest)); break;
   }
+  if (always) return {from, b_.i1(true)};
   const bool up = mode == ShflMode::up;
   const Value inside = b_.cmp(Op::sle, up ? high : from, up ? from : high);
   return {b_.inst(Op::select, Type::i32, {inside, from, self}), inside};

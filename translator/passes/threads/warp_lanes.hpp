@@ -2,6 +2,8 @@
 // the device's subgroup, or invocations that meet in shared memory.
 #pragma once
 
+#include <array>
+
 #include "translator/passes/ir.hpp"
 
 namespace ptx2spv::passes::warp {
@@ -12,6 +14,13 @@ Value members(const Function& function, Value operation);
 /// Whether each warp operation that names members names all 32 lanes, as a constant.
 bool names_all_lanes(const Function& function);
 
+/// What Lanes::source gives with constant operands, by lane.
+struct KnownSource {
+  std::uint32_t lane;
+  bool inside;
+};
+std::array<KnownSource, 32> sources(ShflMode mode, std::uint32_t b, std::uint32_t c);
+
 /// Writes the operations of a thread at the builder's place.
 class Lanes {
  public:
@@ -21,8 +30,8 @@ class Lanes {
     Value lane;    ///< i32, below 32: whose value a thread gets, its own where out of range
     Value inside;  ///< i1: shfl's predicate
   };
-  /// Of lane `self` with shfl's operands b and c (9.7.9.6).
-  Source source(ShflMode mode, Value self, Value b, Value c);
+  /// Of lane `self` with shfl's operands b and c (9.7.9.6). `always`: none is out of range.
+  Source source(ShflMode mode, Value self, Value b, Value c, bool always = false);
   /// What a shuffle gives where lane `lane` has value `theirs`: 0 where mask `present` lacks the
   /// lane, as on an H200 (tests/data/hardware/warps.txt.gz); the manual leaves it open.
   Value shuffled(Value present, Value lane, Value theirs);
