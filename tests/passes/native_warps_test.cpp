@@ -278,7 +278,91 @@ TEST(NativeWarps, DoNotLeaveOutThreadsThatComeByAnotherOperation) {
   EXPECT_TRUE(missed(with("b2:\n", "  warp_sync %9\n")));
   EXPECT_TRUE(missed(with("b3:\n", "  warp_sync %9\n")));
   EXPECT_TRUE(missed(with("b3:\n", "  bar_sync %8\n")));
-  EXPECT_TRUE(missed(with("b1:\n", "  %40 = warp_active i32\n")));
+}
+
+// A part of several blocks, and an end within it.
+TEST(NativeWarps, LeaveOutThreadsThatEndBetweenOperations) {
+  const std::string text = R"(
+  var $0 i32 sum
+  var $1 i32 count
+b0:
+  %1 = builtin i32 local_id_x
+  %4 = constant i32 0x8
+  %5 = mul i32 %1 %4
+  %2 = load i32 mem=slot,4 %5
+  %6 = constant i32 0x1f
+  %7 = and_ i32 %1 %6
+  %8 = constant i32 0xa
+  %9 = constant i32 0xffffffff
+  %10 = constant i32 0x1
+  %11 = constant i32 0x0
+  set_var $0 %2
+  set_var $1 %7
+  %3 = ult i1 %7 OUTER
+  cond_br %3 b1 b6
+b1:
+  %12 = get_var i32 $1
+  %13 = ult i1 %12 %8
+  cond_br %13 b2 b3
+b2:
+  %14 = get_var i32 $0
+  %15 = add i32 %14 %7
+  set_var $0 %15
+  %16 = get_var i32 $1
+  %17 = add i32 %16 %10
+  set_var $1 %17
+  br b1
+b3:
+  %18 = warp_active i32
+  %19 = get_var i32 $0
+  %20 = warp_shfl v2 imm=3 %19 %10 %6 %18
+  %21 = extract i32 %20
+  %22 = add i32 %21 %19
+  %23 = warp_shfl v2 imm=2 %22 %4 %6 %9
+  %24 = extract i32 %23
+  %25 = add i32 %24 %22
+  set_var $0 %25
+  %26 = and_ i32 %2 %10
+  %27 = INNER
+  cond_br %27 b4 b5
+b4:
+  store mem=slot,4 %5 %25
+  %28 = ult i1 %7 %4
+  %29 = warp_vote i32 imm=3 %28 %9
+  %30 = xor_ i32 %25 %29
+  %31 = warp_redux i32 imm=0 %30 %9
+  %32 = add i32 %31 %18
+  store mem=slot,4 %5 %32
+  br b5
+b5:
+  TAIL
+  exit
+b6:
+  br b5
+)";
+  for (const char* outer : {"%4", "%8", "%2"})
+    for (const char* inner : {"ult i1 %7 %8", "eq i1 %26 %10"})
+      for (const char* tail : {"", "%33 = get_var i32 $0\n  store mem=slot,4 %5 %33"}) {
+        std::string each = text;
+        for (const auto& [name, value] :
+             {std::pair("OUTER", outer), {"INNER", inner}, {"TAIL", tail}})
+          each.replace(each.find(name), std::strlen(name), value);
+        test::Parsed p(each, test::Form::variables);
+        const auto want = results(p.f, p.m);
+        EXPECT_FALSE(passes::divergent_warp_operations(p.f, p.m).empty());
+        EXPECT_FALSE(passes::warp_operations_are_missed(p.f, p.m, true)) << each;
+        each.insert(each.find("  br b1\n"), "  warp_sync %9\n");
+        test::Parsed in_loop(each, test::Form::variables);
+        EXPECT_TRUE(passes::warp_operations_are_missed(in_loop.f, in_loop.m, true)) << each;
+        passes::meet_at_warp_operations(p.f, p.m, true);
+        EXPECT_TRUE(passes::divergent_warp_operations(p.f, p.m).empty()) << print(p.f, p.m);
+        EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
+        EXPECT_TRUE(passes::native_warps(p.f, true, false));
+        EXPECT_EQ(validate(p.f, p.m, false, false), "") << print(p.f, p.m);
+        EXPECT_EQ(results(p.f, p.m), want) << print(p.f, p.m);
+        // Operations with nothing between them that the others could see are come by at once.
+        EXPECT_EQ(p.count(Op::subgroup_barrier), *tail ? 6u : 3u) << print(p.f, p.m);
+      }
 }
 
 TEST(NativeWarps, AreNumberedInOneRow) {
