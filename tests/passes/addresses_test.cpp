@@ -241,6 +241,44 @@ b0:
   }
 }
 
+// A pointer that a loop counts stays one: drivers unroll such a loop, not one over two sums.
+TEST(ScaleAddresses, pointers_that_loops_count_stay_sums) {
+  const std::string text = R"(
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 0x2
+  %3 = constant i64 0xfffffffffffffffc
+  %4 = constant i64 0x4
+  %5 = constant i32 0x1
+  %7 = constant i32 0x0
+  br b1
+b1:
+  %8 = phi i64 %3 %15
+  %9 = phi i32 %7 %16
+  %10 = phi i32 %7 %14
+  loop b3 b2
+  br b2
+b2:
+  %11 = add i64 %8 %4
+  %12 = trunc i32 %11
+  %13 = load i32 mem=shared,4 %12
+  %14 = add i32 %10 %13
+  %15 = add i64 %8 %4
+  %16 = add i32 %9 %5
+  %18 = ult i1 %9 %1
+  cond_br %18 b1 b3
+b3:
+  %19 = shl i32 %1 %2
+  store mem=slot,4 %19 %14
+  exit
+)";
+  Parsed before(text), after(text);
+  passes::scale_addresses(after.f, after.m);
+  EXPECT_EQ(validate(after.f, after.m, true, false), "");
+  EXPECT_EQ(after.count(Op::ashr) + after.count(Op::lshr), 0u);
+  EXPECT_EQ(outcome_of(after), outcome_of(before));
+}
+
 // A loop that nvcc has made count bytes: by four words, beside a count of its trips.
 TEST(ScaleAddresses, counters_of_loops_count_words) {
   for (const char* start : {"shl i32 %1 %2", "add i32 %8 %8"}) {

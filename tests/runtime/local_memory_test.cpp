@@ -50,6 +50,49 @@ TEST(LocalMemory, ManyKilobytesWork) {
   expect_sums(to);
 }
 
+// Word 31 - tid of an array, whose address is a sum with negative terms.
+TEST(LocalMemory, TermsOfAnAddressMayBeNegative) {
+  constexpr std::uint32_t kWords = 32;
+  for (const char* rest : {"", "add.s32 %r5, %r5, 2;\n  and.b32 %r5, %r5, -4;"}) {
+    const Module module = load(fmt::format(R"(
+.visible .entry k(.param .u64 to) {{
+  .local .align 4 .b8 own[128];
+  .reg .pred %p;
+  .reg .b32 %r<8>;
+  .reg .b64 %d<3>;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, own;
+  mov.u32 %r2, 0;
+fill:
+  mad.lo.u32 %r3, %r2, 40503, %r0;
+  shl.b32 %r4, %r2, 2;
+  add.u32 %r4, %r4, %r1;
+  st.local.u32 [%r4], %r3;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p, %r2, 32;
+  @%p bra fill;
+  mul.lo.s32 %r5, %r0, -4;
+  {}
+  add.s32 %r5, %r5, %r1;
+  ld.local.u32 %r6, [%r5+124];
+  ld.param.u64 %d0, [to];
+  mul.wide.u32 %d1, %r0, 4;
+  add.u64 %d0, %d0, %d1;
+  st.global.u32 [%d0], %r6;
+  ret;
+}}
+)",
+                                           rest));
+    Buffer to = must(Buffer::create(test_device(), 4 * kWords));
+    LaunchConfig config;
+    config.block = {kWords, 1, 1};
+    must(launch(module, to, config));
+    const auto got = read_buffer<std::uint32_t>(to, kWords);
+    for (std::uint32_t t = 0; t < kWords; ++t)
+      EXPECT_EQ(got[t], (kWords - 1 - t) * 40503 + t) << "thread " << t << ", " << rest;
+  }
+}
+
 /// Launches that the device runs itself, with as much as CUDA gives a thread.
 class LocalMemoryPastTheDriversLimit : public testing::Test {
  protected:

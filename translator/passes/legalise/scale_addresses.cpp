@@ -246,12 +246,19 @@ class ScaleAddresses {
     return f_.insts[v].op == Op::constant;
   }
 
+  /// Of signed numbers, as that of a term: an index into memory that nothing bounds is a sum of
+  /// whole words, in which 2^30 is no 0.
+  static std::uint32_t quotient(std::uint64_t c, unsigned k) {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(c) >> k);
+  }
+
   /// A term that has to be shifted: worth it when it is one of a sum, whose other terms then are
-  /// not.
+  /// not. Not where that is a sum of 64 bits: drivers unroll a loop over a pointer, not over two.
   Value term(Value v, unsigned k) {
     if (const Value made = elements(v, k)) return made;
-    if (known_.alignment(v) < 1u << k) return 0;
-    return b_.op2(Op::lshr, low(v), b_.i32(k));
+    if (f_.insts[v].type != Type::i32 || known_.alignment(v) < 1u << k) return 0;
+    const bool unsigned_number = uniform(v) || known_.zeros(v) & 0x80000000u;
+    return b_.op2(unsigned_number ? Op::lshr : Op::ashr, v, b_.i32(k));
   }
   Value low(Value v) {
     if (f_.insts[v].type != Type::i64) return v;
@@ -267,7 +274,7 @@ class ScaleAddresses {
     switch (inst.op) {
       case Op::constant:
         if (inst.imm & ((1u << k) - 1)) return 0;
-        return b_.i32(static_cast<std::uint32_t>(static_cast<std::int32_t>(inst.imm) >> k));
+        return b_.i32(quotient(inst.imm, k));
       case Op::shl:
         if (!constant(d, c) || c < k || c >= 32) return 0;
         return c == k ? low(a) : b_.op2(Op::shl, low(a), b_.i32(c - k));
@@ -285,7 +292,7 @@ class ScaleAddresses {
           return 0;
         }
         if (c == 0 || (c & ((1u << k) - 1))) return 0;
-        return c >> k == 1 ? low(a) : b_.op2(Op::mul, low(a), b_.i32(c >> k));
+        return c >> k == 1 ? low(a) : b_.op2(Op::mul, low(a), b_.i32(quotient(c, k)));
       case Op::add:
       case Op::sub: {
         // At least one side gets rid of its shift; a sum of two shifts would be worse than one.
