@@ -13,7 +13,7 @@ namespace {
 using namespace ptx2spv;
 using namespace ptx2spv::ir;
 
-// A graph whose branches read bits of a changing variable; every block stores its number.
+// A graph whose branches read bits of a changing variable; most blocks store it.
 Function random_graph(std::mt19937& rng, unsigned size, unsigned back, bool deep = false) {
   Function f;
   f.name = "random";
@@ -31,7 +31,7 @@ Function random_graph(std::mt19937& rng, unsigned size, unsigned back, bool deep
       state = b.op2(Op::add, state, b.i32(1013904223u + at));
     }
     b.set(0, state);
-    b.store(b.i32(at * 4), state, MemAttr{.space = Space::slot});
+    if (pick(4)) b.store(b.i32(at * 4), state, MemAttr{.space = Space::slot});
     const auto target = [&]() -> BlockId {
       if (size == 1) return 0;
       if (pick(100) < back || at + 1 == size) return 1 + pick(size - 1);
@@ -155,6 +155,49 @@ TEST(Structurize, an_end_that_stays_apart_is_no_way_out_of_its_loop) {
   }
   EXPECT_EQ(exits, 2u);
   EXPECT_EQ(phis, 1u) << print(f, m);
+}
+
+// Two comparisons lead to a switch's default: each has a copy, and nothing guards it.
+TEST(Structurize, a_short_default_of_a_switch_is_copied) {
+  constexpr MemAttr slot{.space = Space::slot}, param{.space = Space::param};
+  for (const unsigned adds : {1u, 20u}) {
+    Function f;
+    f.vars.push_back({Type::i32, "x", false});
+    f.vars.push_back({Type::i32, "sum", false});
+    Builder b(f);
+    const auto blocks = [&] { return b.new_block(); };
+    const BlockId entry = blocks(), low = blocks(), high = blocks(), zero = blocks(),
+                  nine = blocks(), other = blocks(), end = blocks();
+    const auto is = [&](std::uint32_t x) { return b.cmp(Op::eq, b.get(0), b.i32(x)); };
+    b.at(entry);
+    b.set(0, b.op2(Op::and_, b.load(Type::i32, b.i32(0), param), b.i32(15)));
+    b.set(1, b.i32(0));
+    b.cond_br(b.cmp(Op::ult, b.get(0), b.i32(5)), low, high);
+    b.at(low);
+    b.cond_br(is(0), zero, other);
+    b.at(high);
+    b.cond_br(is(9), nine, other);
+    for (const BlockId one : {zero, nine}) {
+      b.at(one);
+      b.store(b.i32(4 * one), b.get(0), slot);
+      b.br(end);
+    }
+    b.at(other);
+    for (unsigned i = 0; i < adds; ++i) b.set(1, b.op2(Op::add, b.get(1), b.get(0)));
+    b.br(end);
+    b.at(end);
+    b.store(b.i32(0), b.get(1), slot);
+    b.exit();
+    std::mt19937 rng(5);
+    for (int i = 0; i < 8; ++i) check(f, rng, "switch");
+    Module m;
+    passes::structurize(f, m);
+    bool guarded = false;
+    for (const Block& block : f.blocks)
+      for (const Value v : block.insts)
+        guarded |= f.insts[v].op == Op::get_var && f.vars[f.insts[v].imm].name == "next";
+    EXPECT_EQ(guarded, adds > 1) << print(f, m);
+  }
 }
 
 TEST(Structurize, random_graphs_keep_their_trace) {

@@ -171,6 +171,10 @@ void Structurizer::run() {
     find_loops(region);
     build_nodes(region);
     place(false);
+    if (copy_joins()) {
+      build_nodes(region);
+      place(false);
+    }
     set_depths(region);
     if (too_deep()) {
       choose_chunks();

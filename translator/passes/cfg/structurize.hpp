@@ -62,6 +62,7 @@ class Structurizer {
   // structurize_acyclic.cpp
   void build_nodes(const Region& region);
   void place(bool chunked);
+  bool copy_joins();
   void set_depths(const Region& region);
   bool too_deep() const;
   void choose_chunks();

@@ -4,7 +4,10 @@
 // follows directly. Otherwise every jump writes its target to a variable, and a comparison guards
 // each of the joins that follow.
 #include <algorithm>
+#include <ranges>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "translator/passes/cfg/structurize.hpp"
 
@@ -12,6 +15,7 @@ namespace ptx2spv::passes::structured {
 
 void Structurizer::build_nodes(const Region& region) {
   // Reverse postorder of the collapsed graph; index_ holds a block's node.
+  for (const Node& node : nodes_) index_[node.block] = kNone;
   nodes_.clear();
   struct Frame {
     BlockId block;
@@ -144,6 +148,56 @@ void Structurizer::place(bool chunked) {
       join(targets, std::move(out[m]));
     }
   }
+}
+
+/// Gives each predecessor of a short guarded join a copy of its own: a switch's default, to which
+/// several comparisons lead, takes fewer instructions than the guard. Whether there are any.
+bool Structurizer::copy_joins() {
+  constexpr std::size_t kShort = 6, kCopies = 8;
+  const auto movable = [&](Value v) {
+    const Inst& inst = f_.insts[v];
+    return inst.op == Op::get_var || inst.op == Op::set_var ||
+           (info(inst.op).flags & (flag::P | flag::C)) == flag::P;
+  };
+  // Values stay within their blocks (demote_to_stack).
+  const auto copy = [&](BlockId from) {
+    const BlockId to = new_block();
+    std::unordered_map<Value, Value> copies;
+    for (const Value v : std::vector(f_.blocks[from].insts)) {
+      const std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
+      Inst inst = f_.insts[v];
+      inst.first = static_cast<std::uint32_t>(f_.operands.size());
+      for (const Value a : args) f_.operands.push_back(copies.at(a));
+      copies[v] = static_cast<Value>(f_.insts.size());
+      f_.insts.push_back(inst);
+      f_.blocks[to].insts.push_back(copies[v]);
+    }
+    Block& block = f_.blocks[to];
+    block.term = f_.blocks[from].term;
+    block.succs = f_.blocks[from].succs;
+    block.loc = f_.blocks[from].loc;
+    return to;
+  };
+  enum class Join : std::uint8_t { other, uncopied, own };  // own: taken by one predecessor
+  std::vector<Join> joins(nodes_.size(), Join::other);
+  for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    const std::vector<Value>& insts = f_.blocks[node.block].insts;
+    if (node.guarded && node.loop == kNone && node.succs == 1 && node.preds <= kCopies &&
+        insts.size() <= kShort && std::ranges::all_of(insts, movable))
+      joins[i] = Join::uncopied;
+  }
+  bool any = false;
+  for (const Node& from : nodes_)
+    for (std::uint32_t k = 0; k < from.succs; ++k) {
+      const std::uint32_t s = from.succ[k];
+      if (s == kLeave || joins[s] == Join::other) continue;
+      if (std::exchange(joins[s], Join::own) == Join::uncopied) continue;
+      const BlockId own = copy(nodes_[s].block);
+      f_.blocks[from.tail].succs[k] = own;
+      any = true;
+    }
+  return any;
 }
 
 void Structurizer::set_depths(const Region& region) {
