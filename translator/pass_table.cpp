@@ -262,6 +262,9 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::simplify(c.function, c.module); },
      "folding, value numbering, known zero bits, dead code: before legalisation, which multiplies "
      "code"},
+    {Phase::values, "hoist-traps", Form::ssa, kOptional, optimizes,
+     [](PassContext& c) { passes::hoist_traps(c.function); },
+     "before what works on the lines between two branches"},
     {Phase::values, "global-ids", Form::ssa, kOptional,
      [](const PassContext& c) { return c.optimize && c.model == ThreadModel::direct; },
      [](PassContext& c) { passes::global_ids(c.function); },

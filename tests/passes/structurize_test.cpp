@@ -13,8 +13,9 @@ namespace {
 using namespace ptx2spv;
 using namespace ptx2spv::ir;
 
-// A graph whose branches read bits of a changing variable; most blocks store it.
-Function random_graph(std::mt19937& rng, unsigned size, unsigned back, bool deep = false) {
+// A graph whose branches read bits of a changing variable; so many blocks of a hundred store it.
+Function random_graph(std::mt19937& rng, unsigned size, unsigned back, bool deep = false,
+                      unsigned stores = 75) {
   Function f;
   f.name = "random";
   f.vars.push_back({Type::i32, "state", false});
@@ -31,7 +32,7 @@ Function random_graph(std::mt19937& rng, unsigned size, unsigned back, bool deep
       state = b.op2(Op::add, state, b.i32(1013904223u + at));
     }
     b.set(0, state);
-    if (pick(4)) b.store(b.i32(at * 4), state, MemAttr{.space = Space::slot});
+    if (pick(100) < stores) b.store(b.i32(at * 4), state, MemAttr{.space = Space::slot});
     const auto target = [&]() -> BlockId {
       if (size == 1) return 0;
       if (pick(100) < back || at + 1 == size) return 1 + pick(size - 1);
@@ -113,10 +114,48 @@ TEST(Structurize, random_graphs_keep_ends_that_stay_apart) {
   std::mt19937 rng(3);
   for (int i = 0; i < 600; ++i) {
     Function f = random_graph(rng, 2 + rng() % 24, rng() % 60);
-    for (Block& block : f.blocks) block.apart = block.term == Term::exit && rng() % 4 != 0;
+    for (Block& block : f.blocks)
+      if (block.term == Term::exit && rng() % 4 != 0) block.apart = Apart::trap;
     check(f, rng, "graph " + std::to_string(i));
     if (HasFatalFailure() || HasNonfatalFailure()) return;
   }
+}
+
+// Threads that end in the arms of branches, in all their places.
+TEST(HoistTraps, random_graphs_keep_their_trace) {
+  std::mt19937 rng(5);
+  unsigned moved = 0;
+  for (int i = 0; i < 600; ++i) {
+    Function f = random_graph(rng, 2 + rng() % 24, rng() % 30, false, rng() % 30);
+    Builder b(f);
+    const auto count = static_cast<BlockId>(f.blocks.size());
+    for (BlockId at = 0; at < count; ++at) {
+      if (f.blocks[at].term != Term::cond_br || rng() % 2) continue;
+      const BlockId end = b.new_block();
+      b.at(end);
+      b.store(b.i32(2048 + at * 4), b.get(0), MemAttr{.space = Space::slot});
+      b.exit();
+      f.blocks[end].apart = rng() % 2 ? Apart::trap : Apart::fault;
+      f.blocks[at].succs[rng() % 2] = end;
+    }
+    const std::string what = "graph " + std::to_string(i);
+    Module m;
+    passes::structurize(f, m);
+    passes::ssa(f, m);
+    passes::simplify(f, m);
+    Function after = f;
+    moved += passes::hoist_traps(after);
+    ASSERT_EQ(validate(after, m, true, true), "") << what << print(f, m) << print(after, m);
+    for (int k = 0; k < 4; ++k) {
+      const auto seed = static_cast<std::uint32_t>(rng());
+      same_prefix(run(f, m, seed, 20000), run(after, m, seed, 20000), what);
+      if (HasFatalFailure()) {
+        ADD_FAILURE() << print(f, m) << print(after, m);
+        return;
+      }
+    }
+  }
+  EXPECT_GT(moved, 100u);
 }
 
 TEST(Structurize, an_end_that_stays_apart_is_no_way_out_of_its_loop) {
@@ -135,7 +174,7 @@ TEST(Structurize, an_end_that_stays_apart_is_no_way_out_of_its_loop) {
   b.at(fault);
   b.store(b.i32(0), b.get(0), slot);
   b.exit();
-  f.blocks[fault].apart = true;
+  f.blocks[fault].apart = Apart::fault;
   b.at(next);
   b.store(b.i32(4), b.get(0), slot);
   b.set(0, b.op2(Op::add, b.get(0), b.i32(1)));

@@ -1,7 +1,10 @@
 // What a fault leaves behind: the record, the stores that do not happen, the loops that end.
+#include <random>
+
 #include "ptx2spv/abi.hpp"
 #include "tests/passes/parsed.hpp"
 #include "translator/ir/trap_state.hpp"
+#include "translator/passes/passes.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 
@@ -340,6 +343,193 @@ TEST(LowerTraps, many_traps_share_their_end) {
       EXPECT_EQ(trap_word(memory, abi::t_site), i);
     }
   }
+}
+
+// Two arms with a trap before each of their loads: the traps come first, in their order.
+void expect_early(Apart apart) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i32 0x8
+  %4 = load i32 mem=param,4,readonly %1
+  %5 = load i32 mem=param,4,readonly %2
+  %6 = ult i1 %4 %2
+  %7 = ult i1 %5 %2
+  merge b4
+  cond_br %6 b1 b4
+b1:
+  %8 = eq i1 %4 %1
+  merge b3
+  cond_br %8 b2 b3
+b2:
+  store mem=slot,4 %1 %2
+  exit
+b3:
+  %9 = load i32 mem=slot,4 %2
+  %10 = add i32 %9 %4
+  br b4
+b4:
+  %11 = phi i32 %1 %10
+  merge b8
+  cond_br %7 b5 b8
+b5:
+  %12 = eq i1 %5 %1
+  merge b7
+  cond_br %12 b6 b7
+b6:
+  store mem=slot,4 %1 %3
+  exit
+b7:
+  %13 = load i32 mem=slot,4 %2
+  %14 = add i32 %13 %11
+  br b8
+b8:
+  %15 = phi i32 %11 %14
+  store mem=slot,4 %3 %15
+  exit
+)",
+           test::Form::structured);
+  const auto results = [&] {
+    std::vector<std::uint32_t> words;
+    for (std::uint32_t i = 0; i < 9; ++i) {
+      Memory memory;
+      memory.of(Space::slot).resize(12);
+      put(memory, Space::slot, 4, 100);
+      put(memory, Space::param, 0, i % 3 * 2);
+      put(memory, Space::param, 4, i / 3 * 2);
+      EXPECT_EQ(p.run(memory).error, "");
+      words.push_back(word(memory, Space::slot, 0));
+      words.push_back(word(memory, Space::slot, 8));
+    }
+    return words;
+  };
+  const std::vector<std::uint32_t> before = results();
+  p.f.blocks[2].apart = p.f.blocks[6].apart = apart;
+  EXPECT_TRUE(passes::hoist_traps(p.f));
+  p.expect_valid();
+  EXPECT_EQ(results(), before);
+  unsigned traps = 0;
+  for (const BlockId b : p.f.order) {
+    const Block& block = p.f.blocks[b];
+    if (block.term == Term::exit && block.apart != Apart::no) ++traps;
+    const bool loads = std::ranges::any_of(block.insts, [&](Value v) {
+      return p.f.insts[v].op == Op::load && p.f.insts[v].mem.space == Space::slot;
+    });
+    EXPECT_TRUE(!loads || traps == 2) << print(p.f, p.m);
+  }
+}
+
+TEST(HoistTraps, traps_come_before_the_loads_of_the_arms_that_they_stand_in) {
+  expect_early(Apart::trap);
+  expect_early(Apart::fault);
+}
+
+// Loads of one surface, each with a fault where it is out of range, some only where a guard lets
+// them: memory has the number of the first fault, or the loads' sum.
+struct Accesses {
+  static constexpr unsigned kMost = 12;
+  enum Word : std::uint32_t { x, y, guard, width, height, words };
+
+  Module m;
+  Function f;
+
+  template <typename Pick>
+  Accesses(unsigned count, bool guards, Pick&& pick) {
+    f.name = "accesses";
+    f.vars.push_back({Type::i32, "sum", false});
+    Builder b(f);
+    b.at(b.new_block());
+    const MemAttr slot{.space = Space::slot, .bytes = 4};
+    Value in[words];
+    for (std::uint32_t i = 0; i < words; ++i)
+      in[i] = b.load(Type::i32, b.i32(4 * i), {.space = Space::param, .bytes = 4});
+    b.set(0, b.i32(0));
+    for (std::uint32_t i = 1; i <= count; ++i) {
+      const std::uint32_t dx = pick(9) - 4, dy = pick(5) - 2;
+      const Value to = b.op2(Op::add, in[x], b.i32(dx));
+      const Value at_x = pick(2) ? b.op2(Op::shl, to, b.i32(2))
+                                 : b.op2(Op::add, b.op2(Op::mul, in[x], b.i32(4)), b.i32(dx * 4));
+      const Value at_y = b.op2(Op::add, b.i32(dy), in[y]);
+      Value ok = b.op2(Op::and_, b.cmp(Op::ult, at_x, in[width]), b.cmp(Op::ult, at_y, in[height]));
+      if (pick(4) == 0)
+        ok = b.op2(Op::and_, ok, b.cmp(Op::ne, b.op2(Op::and_, in[y], b.i32(7)), b.i32(3)));
+      const bool guarded = guards && pick(3);
+      const BlockId arm = guarded ? b.new_block() : b.block(), join = b.new_block();
+      if (guarded) b.cond_br(b.cmp(Op::slt, to, in[guard]), arm, join);
+      b.at(arm);
+      const BlockId trap = b.new_block(), rest = b.new_block();
+      if (pick(2))
+        b.cond_br(b.inst(Op::xor_, Type::i1, {ok, b.i1(true)}), trap, rest);
+      else
+        b.cond_br(ok, rest, trap);
+      b.at(trap);
+      b.store(b.i32(0), b.i32(i), slot);
+      b.exit();
+      f.blocks[trap].apart = Apart::fault;
+      b.at(rest);
+      b.set(0, b.op2(Op::add, b.get(0), b.load(Type::i32, b.i32(4 + 4 * i), slot)));
+      b.br(join);
+      b.at(join);
+    }
+    b.store(b.i32(4), b.get(0), slot);
+    b.exit();
+    f.compute_preds();
+    passes::structurize(f, m);
+    passes::ssa(f, m);
+    passes::simplify(f, m);
+  }
+  std::pair<std::uint32_t, std::uint32_t> results(std::span<const std::uint32_t> parameters) const {
+    Memory memory;
+    for (std::uint32_t i = 0; i < 2 + kMost; ++i)
+      put(memory, Space::slot, 4 * i, i < 2 ? 0 : 1u << i);
+    for (std::uint32_t i = 0; i < words; ++i) put(memory, Space::param, 4 * i, parameters[i]);
+    EXPECT_EQ(interpret(f, m, memory, {}).error, "");
+    return {word(memory, Space::slot, 0), word(memory, Space::slot, 4)};
+  }
+};
+
+TEST(HoistTraps, the_first_fault_of_a_row_is_found) {
+  std::mt19937 rng(7);
+  const auto pick = [&](unsigned n) { return static_cast<std::uint32_t>(rng() % n); };
+  const std::uint32_t places[] = {0,          1,          2,          3,          4,
+                                  7,          8,          100,        0x1fffffff, 0x3ffffffe,
+                                  0x40000000, 0x7fffffff, 0x80000001, 0xfffffffe, 0xffffffff};
+  const std::uint32_t limits[] = {0,  1,  5,   13,         16,         21,         32,
+                                  33, 41, 400, 0x7fffffff, 0x80000000, 0x80000010, 0xfffffff1};
+  unsigned changed = 0, faults = 0, whole = 0;
+  for (unsigned i = 0; i < 300; ++i) {
+    Accesses before(2 + pick(Accesses::kMost - 1), i % 2, pick);
+    Accesses after = before;
+    changed += passes::hoist_traps(after.f);
+    ASSERT_EQ(validate(after.f, after.m, true, true), "") << print(after.f, after.m);
+    for (unsigned k = 0; k < 60; ++k) {
+      const std::uint32_t words[] = {
+          places[pick(std::size(places))], places[pick(std::size(places))],
+          places[pick(std::size(places))], limits[pick(std::size(limits))],
+          limits[pick(std::size(limits))]};
+      const auto result = before.results(words);
+      ASSERT_EQ(after.results(words), result)
+          << print(before.f, before.m) << print(after.f, after.m);
+      ++(result.first ? faults : whole);
+    }
+  }
+  EXPECT_GT(changed, 250u);
+  EXPECT_GT(faults, 1000u);
+  EXPECT_GT(whole, 1000u);
+}
+
+// Coordinates in between need no comparison.
+TEST(HoistTraps, faults_in_a_row_are_one_branch) {
+  Accesses row(6, false, [n = 0u](unsigned most) mutable { return most == 4 ? 1 : n++ % most; });
+  EXPECT_TRUE(passes::hoist_traps(row.f));
+  const Block& first = row.f.blocks[row.f.order[0]];
+  const auto compares =
+      std::ranges::count_if(first.insts, [&](Value v) { return row.f.insts[v].op == Op::ult; });
+  EXPECT_EQ(compares, 4) << print(row.f, row.m);
+  ASSERT_EQ(first.term, Term::cond_br);
+  EXPECT_EQ(first.merge_block, first.succs[0]) << print(row.f, row.m);
+  EXPECT_EQ(row.f.blocks[first.succs[0]].term, Term::exit) << print(row.f, row.m);
 }
 
 TEST(LowerTraps, all_ends_of_a_thread_are_one) {

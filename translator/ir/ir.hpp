@@ -183,6 +183,11 @@ struct Loc {
 enum class Term : std::uint8_t { none, br, cond_br, switch_, exit, ret, unreachable };
 enum class Merge : std::uint8_t { none, selection, loop };
 
+/// Exits that the structurizer joins with no others and leaves in their loops: of threads that
+/// trap. Those with a `fault` do so at an access; hardware finds it late, so that loads behind it
+/// may have run.
+enum class Apart : std::uint8_t { no, trap, fault };
+
 /// A basic block. Successor lists keep their order: cond_br goes to succs[0] when `cond` is true;
 /// switch_ goes to succs[cond] for cond < size - 1 and to the last one otherwise.
 struct Block {
@@ -196,7 +201,7 @@ struct Block {
   BlockId continue_block = kNoBlock;
   std::uint32_t loc = 0;
   bool bounded = false;  ///< a loop's header: no need to guard it (passes::LoopGuard)
-  bool apart = false;    ///< an exit that the structurizer joins with no other and leaves in place
+  Apart apart = Apart::no;
 };
 
 struct Var {

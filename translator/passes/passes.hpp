@@ -106,6 +106,10 @@ bool global_ids(Function& function);
 /// Fuses products with sums where ptxas would. Needs SSA form, before legalise_float.
 bool fma_contract(Function& function, Module& module);
 
+/// Branches to the ends of threads that trap move up as far as nothing is lost. Needs structured
+/// SSA form.
+bool hoist_traps(Function& function);
+
 /// Small selections without side effects become selects. Needs structured SSA form, best after
 /// legalisation.
 bool if_convert(Function& function, Module& module);

@@ -67,7 +67,8 @@ void Structurizer::find_dead_ends() {
     const Block& block = f_.blocks[b];
     if (block.preds.size() != 1) continue;
     const auto ends = [&](BlockId s) { return bool{dead_end_[s]}; };
-    dead_end_[b] = block.apart || (!block.succs.empty() && std::ranges::all_of(block.succs, ends));
+    dead_end_[b] = block.apart != Apart::no ||
+                   (!block.succs.empty() && std::ranges::all_of(block.succs, ends));
   }
 }
 
@@ -84,7 +85,7 @@ void Structurizer::unify_exits() {
   std::vector<BlockId> exits;
   Term term = Term::exit;
   for (const BlockId b : reverse_postorder(f_, false)) {
-    if (f_.blocks[b].apart) continue;
+    if (f_.blocks[b].apart != Apart::no) continue;
     if (f_.blocks[b].term != Term::exit && f_.blocks[b].term != Term::ret) continue;
     exits.push_back(b);
     term = f_.blocks[b].term;

@@ -93,7 +93,7 @@ void write_record(Function& function, Builder& b, BlockId end, const TrapState& 
 }
 
 /// The same where a thread has trapped, and ends.
-void write_record_and_exit(Function& function, Builder& b, const TrapState& trap) {
+void write_record_and_exit(Function& function, Builder& b, const TrapState& trap, Apart apart) {
   const std::vector<Value> words = record_words(function, b, trap);
   const MemAttr memory{.space = Space::trap, .bytes = 4};
   const Value before = b.inst(Op::atomic, Type::i32, {b.i32(abi::t_count * 4), words[0]});
@@ -107,7 +107,7 @@ void write_record_and_exit(Function& function, Builder& b, const TrapState& trap
   for (const BlockId end : {first, others}) {
     b.at(end);
     b.exit();
-    function.blocks[end].apart = true;
+    function.blocks[end].apart = apart;
   }
 }
 
@@ -127,7 +127,8 @@ void lower_trap_instructions(Function& function, const TrapState& trap, BlockId 
     rb.set(trap.code,
            rb.select(first, rb.i32(static_cast<std::uint32_t>(function.insts[value].imm)), code));
     if (end == kNoBlock)
-      write_record_and_exit(function, rb, trap);
+      write_record_and_exit(function, rb, trap,
+                            function.insts[value].imm ? Apart::trap : Apart::fault);
     else
       rb.br(end);
     rewriter.end_block();
