@@ -153,5 +153,75 @@ b0:
   EXPECT_EQ(p.count(Op::high), 1u);
 }
 
+// Two values that are NaN only together have the same one.
+TEST(LegaliseFloat, between_nan_of_one_value_there_is_nothing_to_choose) {
+  const struct {
+    const char* of;  ///< what makes %20 and %21
+    std::size_t chosen;
+  } kCases[] = {
+      // A polynomial, and less its variable, with and without its sign.
+      {"%10 = fmul i64 fp=f64,rn %4 %3\n  %11 = fadd i64 fp=f64,rn %10 %3\n"
+       "  %20 = fmul i64 fp=f64,rn %11 %4\n  %21 = fadd i64 fp=f64,rn %20 %4",
+       0},
+      {"%10 = fmul i64 fp=f64,rn %4 %3\n  %11 = xor_ i64 %10 %6\n  %12 = or_ i64 %10 %7\n"
+       "  %13 = and_ i64 %10 %8\n  %14 = ult i1 %9 %13\n  %20 = select i64 %14 %12 %11\n"
+       "  %21 = fadd i64 fp=f64,rn %20 %4",
+       0},
+      {"%10 = fsqrt i64 fp=f64,rn %4\n  %20 = fdiv i64 fp=f64,rn %10 %4\n"
+       "  %21 = fadd i64 fp=f64,rn %20 %4",
+       0},
+      // Sign changes that are none of a NaN.
+      {"%20 = xor_ i64 %4 %6\n  %21 = fadd i64 fp=f64,rn %20 %4", 1},
+      // Another value, also one that is made of the first, and what only one side has.
+      {"%20 = fmul i64 fp=f64,rn %4 %3\n  %21 = fadd i64 fp=f64,rn %20 %5", 1},
+      {"%10 = trunc i32 %4\n  %11 = high i32 %4\n  %20 = pack i64 %11 %10\n"
+       "  %21 = fadd i64 fp=f64,rn %20 %4",
+       1},
+      {"%10 = fmul i64 fp=f64,rn %4 %3\n  %11 = flt i1 fp=f64 %5 %3\n"
+       "  %20 = select i64 %11 %10 %3\n  %21 = fadd i64 fp=f64,rn %20 %4",
+       1},
+      // A NaN of an invalid operation is not that of a value.
+      {"%10 = fcvt i64 fp=s32,to:f64,rn %2\n  %11 = fadd i64 fp=f64,rn %10 %3\n"
+       "  %12 = fmul i64 fp=f64,rn %11 %11\n  %20 = fadd i64 fp=f64,rn %12 %11\n"
+       "  %21 = fadd i64 fp=f64,rn %20 %4",
+       1},
+      // Numbers with their exponents in place, and sums of those with constants.
+      {"%10 = high i32 %4\n  %11 = constant i32 0x800fffff\n  %12 = and_ i32 %10 %11\n"
+       "  %13 = constant i32 0x3ff00000\n  %14 = or_ i32 %12 %13\n"
+       "  %15 = constant i32 0xfff00000\n  %16 = add i32 %14 %15\n  %17 = pack i64 %2 %16\n"
+       "  %20 = fadd i64 fp=f64,rn %17 %3\n  %21 = fadd i64 fp=f64,rn %4 %20",
+       0},
+      {"%10 = high i32 %4\n  %11 = constant i32 0x800fffff\n  %12 = and_ i32 %10 %11\n"
+       "  %13 = constant i32 0x7fe00000\n  %14 = or_ i32 %12 %13\n"
+       "  %15 = constant i32 0x100000\n  %16 = add i32 %14 %15\n  %17 = pack i64 %2 %16\n"
+       "  %20 = fadd i64 fp=f64,rn %17 %3\n  %21 = fadd i64 fp=f64,rn %4 %20",
+       1},
+  };
+  for (const auto& each : kCases) {
+    Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x8
+  %3 = constant i64 0x4008000000000000
+  %4 = load i64 mem=param,8,readonly %1
+  %5 = load i64 mem=param,8,readonly %2
+  %6 = constant i64 0x8000000000000000
+  %7 = constant i64 0x8000000000000
+  %8 = constant i64 0x7fffffffffffffff
+  %9 = constant i64 0x7ff0000000000000
+  {}
+  store mem=slot,8 %1 %21
+  exit
+)",
+                         each.of));
+    const std::size_t before = p.count(Op::select);
+    Profile profile = *find_profile("nvidia");
+    profile.exactness.second_nan64 = false;
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+    p.expect_valid();
+    EXPECT_EQ(p.count(Op::select) - before, each.chosen) << each.of;
+  }
+}
+
 }  // namespace
 }  // namespace ptx2spv

@@ -1,6 +1,7 @@
 // The walk over a function's float operations, and which way each goes.
 #include <fmt/format.h>
 
+#include "translator/ir/double_signs.hpp"
 #include "translator/ir/names.hpp"
 #include "translator/passes/legalise/legalise_float.hpp"
 
@@ -8,12 +9,19 @@ namespace ptx2spv::passes::floats {
 
 bool FloatLegaliser::run() {
   find_flushed();
+  for (const Block& block : f_.blocks)
+    for (const Value v : block.insts) {
+      const Inst& inst = f_.insts[v];
+      if (!known_ && is_within(inst.op, Op::fadd, Op::ffma) && inst.fp.kind == NumKind::f64)
+        known_.emplace(f_);
+    }
   return rewrite_.run([&](Value v) {
     const Inst inst = f_.insts[v];
     const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
     if (!semantic) {
       if (const auto word = word_of_halves(v)) return *word;
       ranges_.follow(v);
+      follow_nan(v);
       return v;
     }
     std::vector<Value> args(f_.args(v).begin(), f_.args(v).end());
@@ -21,6 +29,8 @@ bool FloatLegaliser::run() {
       const Value result = convert(inst, args[0]);
       ranges_.follow(v);
       ranges_.set(result, ranges_.of(v));
+      if (inst.fp.to == NumKind::f64 && !is_float(inst.fp.kind))
+        nans_[result] = {.of = 0, .finite = true};
       return result;
     }
     if (inst.op == Op::funord)
@@ -56,17 +66,101 @@ Value FloatLegaliser::only_nan(NumKind kind, Value a) {
   return b_.select(is_nan(kind, a), constant(kind, format_of(kind).nan), a);
 }
 
+std::optional<std::uint32_t> FloatLegaliser::exponent(Value high) const {
+  constexpr std::uint32_t kMantissaBits = 20, kField = 0x7ff;
+  const Inst& inst = f_.insts[high];
+  const auto field = [](std::uint64_t word) {
+    return static_cast<std::uint32_t>(word) >> kMantissaBits & kField;
+  };
+  if (inst.op == Op::constant) return field(inst.imm);
+  if (inst.op != Op::or_ && inst.op != Op::add) return std::nullopt;
+  const Value a = f_.arg(high, 0);
+  const Inst& by = f_.insts[f_.arg(high, 1)];
+  if (by.op != Op::constant) return std::nullopt;
+  if (inst.op == Op::or_)
+    return field(known_->zeros(a)) == kField ? std::optional(field(by.imm)) : std::nullopt;
+  if (by.imm & ((1u << kMantissaBits) - 1)) return std::nullopt;
+  const auto of = exponent(a);
+  return of ? std::optional((*of + field(by.imm)) & kField) : std::nullopt;
+}
+
+bool FloatLegaliser::is_finite(Value a) const {
+  const Format f = format_of(NumKind::f64);
+  const Inst& inst = f_.insts[a];
+  if (inst.op == Op::constant) return (inst.imm & f.exponent) != f.exponent;
+  if (!known_) return false;
+  if (known_->zeros(a) & f.exponent) return true;
+  const auto shown = inst.op == Op::pack ? exponent(f_.arg(a, 1)) : std::nullopt;
+  return shown && *shown != f.exponent >> 52;
+}
+
+FloatLegaliser::Nan FloatLegaliser::nan_of(Value a) const {
+  const auto found = nans_.find(a);
+  if (found != nans_.end()) return found->second;
+  if (is_finite(a)) return {.of = 0, .finite = true};
+  const Format f = format_of(NumKind::f64);
+  const bool infinite = f_.insts[a].op == Op::constant && (f_.insts[a].imm & ~f.sign) == f.exponent;
+  return {.of = infinite ? 0 : a, .quiet = infinite};
+}
+
+void FloatLegaliser::follow_nan(Value v) {
+  const Inst& inst = f_.insts[v];
+  if (!known_ || inst.type != Type::i64 || (inst.op != Op::select && inst.op != Op::phi)) return;
+  if (const DoubleSign sign = double_sign(f_, v); sign.changed) {
+    Nan nan = nan_of(sign.of);
+    nan.quiet = nan.quiet || sign.quiet;
+    nans_[v] = nan;
+    return;
+  }
+  const unsigned first = inst.op == Op::select ? 1 : 0;
+  Nan nan = nan_of(f_.arg(v, first));
+  for (unsigned i = first + 1; i < inst.count; ++i) {
+    const Nan next = nan_of(f_.arg(v, i));
+    if (next.of != nan.of) return;
+    nan.quiet = nan.quiet && next.quiet;
+    nan.finite = nan.finite && next.finite;
+  }
+  nans_[v] = nan;
+}
+
+FloatLegaliser::Nan FloatLegaliser::nan_of_operation(const Inst& inst,
+                                                     const std::vector<Value>& args,
+                                                     Value result) const {
+  if (inst.op == Op::frcp) return {.of = nan_of(args[0]).of ? result : 0};
+  const bool is_root = inst.op == Op::fsqrt, is_quotient = inst.op == Op::fdiv;
+  if (!is_within(inst.op, Op::fadd, Op::ffma) && !is_root && !is_quotient) return {.of = result};
+  Value of = 0;
+  for (const Value a : args) {
+    const Value next = nan_of(a).of;
+    if (of && next && next != of) return {.of = result};
+    if (next) of = next;
+  }
+  if (of || is_root) return {.of = of ? of : kInvalid};
+  // An infinity less another, or by zero, is invalid.
+  const auto finite = [&](unsigned i) { return nan_of(args[i]).finite; };
+  const auto nonzero = [&](unsigned i) {
+    return finite(i) && f_.insts[args[i]].op == Op::constant && f_.insts[args[i]].imm << 1 != 0;
+  };
+  if (inst.op == Op::fadd) return {.of = finite(0) || finite(1) ? 0 : kInvalid};
+  const bool finite_factors = !is_quotient && finite(0) && finite(1);
+  const bool valid = finite_factors || nonzero(0) || nonzero(1);
+  // Of finite factors the product within an fma is finite.
+  const bool sums = inst.op != Op::ffma || finite(2) || finite_factors;
+  return {.of = valid && sums ? 0 : kInvalid};
+}
+
 /// Of several NaN the hardware's f64 sum and product keep the second, and an fma that of the second
 /// factor, then the addend's. Processors keep the first. NVIDIA's driver swaps the factors of an
 /// fma where ptxas does, but matrix instructions have an order.
 Value FloatLegaliser::choose_nan(const Inst& inst, const std::vector<Value>& args, Value result) {
   const bool fma = inst.op == Op::ffma;
-  const bool sum_or_product = inst.op == Op::fadd || inst.op == Op::fmul;
-  if (p_.exactness.second_nan64 || (!fma && (!sum_or_product || args[0] == args[1])) ||
+  if (p_.exactness.second_nan64 || (!fma && inst.op != Op::fadd && inst.op != Op::fmul) ||
       (fma && p_.exactness.canonical_nan32 && !inst.fp.nan))
     return result;
+  const Value first = nan_of(args[0]).of, second = nan_of(args[1]).of;
+  const Value addend = fma ? nan_of(args[2]).of : 0;
   const auto prefer = [&](Value a) {
-    if (quiet_.contains(a)) {
+    if (nan_of(a).quiet) {
       const Value top = b_.op2(Op::and_, b_.inst(Op::high, Type::i32, {a}), b_.i32(0x7fffffff));
       result = b_.select(b_.cmp(Op::ult, b_.i32(kInfinity64High), top), a, result);
       return;
@@ -74,8 +168,9 @@ Value FloatLegaliser::choose_nan(const Inst& inst, const std::vector<Value>& arg
     const Value quiet = b_.op2(Op::or_, a, b_.i64(kQuiet64));
     result = b_.select(is_nan(NumKind::f64, a), quiet, result);
   };
-  if (fma) prefer(args[2]);
-  prefer(args[1]);
+  // Some processors have no NaN of infinity * 0 + NaN but their own.
+  if (addend && addend != (first ? first : second ? second : kInvalid)) prefer(args[2]);
+  if (second && ((first && first != second) || (addend && addend != second))) prefer(args[1]);
   return result;
 }
 
@@ -113,9 +208,9 @@ FloatLegaliser::Known FloatLegaliser::know(const Inst& inst, const std::vector<V
 
 Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args) {
   const Known known = know(inst, args);
-  const Value result = arithmetic(inst, std::move(args), known);
+  const Value result = arithmetic(inst, args, known);
   if (inst.fp.kind == NumKind::f64 && is_within(inst.op, Op::fadd, Op::fsqrt))
-    quiet_.insert(result);
+    nans_[result] = nan_of_operation(inst, args, result);
   if (inst.fp.kind == NumKind::f32 && inst.type == Type::i32) ranges_.set(result, known.result);
   return result;
 }

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "translator/passes/analysis/float_ranges.hpp"
+#include "translator/passes/analysis/known_bits.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
 
@@ -133,6 +133,22 @@ class FloatLegaliser {
   // whose fma is fused in single precision is NVIDIA's, which does so by itself.
   Value canonical(NumKind kind, Value a);
   Value only_nan(NumKind kind, Value a);
+  /// The NaN that a double may be: `of`'s, made quiet, whenever `of` is one, and otherwise that of
+  /// invalid operations, as always if `of` is kInvalid. 0: none. Between two of the same there is
+  /// nothing to choose.
+  struct Nan {
+    Value of;
+    bool quiet = true;    ///< whether it is so already
+    bool finite = false;  ///< if there is none: nor is it an infinity
+  };
+  static constexpr Value kInvalid = ~Value{0};
+  Nan nan_of(Value a) const;
+  /// Whether the words of a double show that it is finite.
+  bool is_finite(Value a) const;
+  std::optional<std::uint32_t> exponent(Value high) const;
+  /// Learns it of what needs no legalising.
+  void follow_nan(Value v);
+  Nan nan_of_operation(const Inst& inst, const std::vector<Value>& args, Value result) const;
   Value choose_nan(const Inst& inst, const std::vector<Value>& args, Value result);
   Known know(const Inst& inst, const std::vector<Value>& args) const;
   Value arithmetic(const Inst& inst, std::vector<Value> args);
@@ -241,7 +257,8 @@ class FloatLegaliser {
   SsaRewriter rewrite_;
   Builder& b_;
   FloatRanges ranges_;
-  std::unordered_set<Value> quiet_;  ///< doubles that are no signaling NaN
+  std::unordered_map<Value, Nan> nans_;  ///< of doubles
+  std::optional<KnownBits> known_;       ///< if there are sums and products of doubles
   /// A result of f16: the operation, and the word that has it as a half.
   struct Half {
     Inst inst;
