@@ -167,6 +167,61 @@ TEST(NativeWarps, AskOnlyWhatIsNotKnown) {
   }
 }
 
+// Lanes that name different members have sums of their own, though each mask is a ballot.
+TEST(NativeWarps, ReduceAtOnceWhereAllLanesNameTheSameMembers) {
+  const std::string grouped = R"(
+  var $0 i32 mask
+  var $1 i32 group
+b0:
+  %1 = builtin i32 local_id_x
+  %2 = constant i32 0x10
+  %3 = mul i32 %1 %2
+  %4 = load i32 mem=slot,4 %3
+  %5 = constant i32 0xffffffff
+  %6 = constant i32 0x0
+  %7 = constant i32 0x1
+  %8 = and_ i32 %1 %7
+  set_var $1 %6
+  br b1
+b1:
+  %9 = get_var i32 $1
+  %10 = eq i1 %9 %8
+  %11 = warp_vote i32 imm=3 %10 %5
+  cond_br %10 b2 b3
+b2:
+  set_var $0 %11
+  br b3
+b3:
+  %12 = get_var i32 $1
+  %13 = add i32 %12 %7
+  set_var $1 %13
+  %14 = ult i1 %13 LAST
+  cond_br %14 b1 b4
+b4:
+  %15 = get_var i32 $0
+  %16 = warp_redux i32 %4 %15
+  store mem=slot,4 %3 %16
+  exit
+)";
+  std::string once = grouped;
+  once.replace(once.find("LAST"), 4, "%6"), once.replace(once.find("%9 %8"), 5, "%9 %9");
+  once.replace(once.find("cond_br %14 b1 b4"), 17, "br b4");
+  std::string twice = grouped;
+  twice.replace(twice.find("LAST"), 4, "%2");
+  for (const auto& [text, reduces] :
+       {std::pair(kernel("  %40 = warp_active i32\n  %20 = warp_redux i32 %13 %40\n"
+                         "  %21 = constant i32 0x0\n"),
+                  1u),
+        {once, 1u},
+        {twice, 0u}}) {
+    test::Parsed p(text, test::Form::variables);
+    const auto want = results(p.f, p.m);
+    EXPECT_TRUE(passes::native_warps(p.f, true, false));
+    EXPECT_EQ(p.count(Op::subgroup_reduce), reduces) << text;
+    EXPECT_EQ(results(p.f, p.m), want) << text;
+  }
+}
+
 // What may become a branch lets lanes run apart again.
 TEST(NativeWarps, OperationsWithSimpleOnesBetweenThemMeetOnce) {
   const std::string first = "  %40 = warp_shfl v2 imm=3 %10 %11 %12 %31\n  %20 = extract i32 %40\n",

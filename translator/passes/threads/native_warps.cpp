@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
@@ -29,6 +30,7 @@ class NativeWarps {
   bool run() {
     bool any = false;
     find_set_once();
+    find_agreed();
     rewriter_.run([&](Value v) {
       const Op op = f_.insts[v].op;
       if (!is_warp_operation(op)) {
@@ -72,6 +74,10 @@ class NativeWarps {
     const Inst& inst = f_.insts[source_of(v)];
     return inst.op == Op::constant ? std::optional(inst.imm) : std::nullopt;
   }
+  /// Reductions whose members all lanes agree on, though they are no constant.
+  void find_agreed();
+  bool agrees(BlockId block, Value v);
+  bool agrees(std::uint32_t var);
   /// The bits that the value shares with the lane's number, if it has no other ones of `within`.
   /// Needs rows of whole warps.
   std::optional<std::uint32_t> lane_bits(Value v, std::uint32_t within, unsigned depth = 0) const {
@@ -138,17 +144,87 @@ class NativeWarps {
   void lower(Value v);
   Value shuffle(const Inst& inst, const std::vector<Value>& args, Value present);
   Value match(const Inst& inst, Value value, Value present);
-  Value reduce(const Inst& inst, Value value, Value mask, Value present);
+  Value reduce(const Inst& inst, Value value, Value mask, bool agreed, Value present);
 
   Function& f_;
   const bool arithmetic_, all_come_;
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
+  /// By variable: its one set to something else than 0, and whether that agrees where it is known.
+  struct Set {
+    unsigned count = 0;
+    BlockId block = kNoBlock;
+    Value value = 0;
+    std::optional<bool> agrees;
+  };
+  std::vector<Set> sets_;
+  std::vector<bool> agreed_;                       ///< by instruction, as they came
   std::vector<Value> set_once_;                    ///< by variable; 0: another number of times
   BlockId met_ = kNoBlock, active_in_ = kNoBlock;  ///< of what block that holds
   Value active_ = 0;
 };
+
+void NativeWarps::find_agreed() {
+  agreed_.assign(f_.insts.size(), false);
+  sets_.assign(f_.vars.size(), {});
+  for (BlockId b = 0; b < f_.blocks.size(); ++b)
+    for (const Value v : f_.blocks[b].insts) {
+      const Inst& inst = f_.insts[v];
+      if (inst.op != Op::set_var) continue;
+      const Inst& from = f_.insts[f_.arg(v, 0)];
+      if (from.op == Op::constant && from.imm == 0) continue;
+      Set& set = sets_[inst.imm];
+      ++set.count, set.block = b, set.value = f_.arg(v, 0);
+    }
+  for (BlockId b = 0; b < f_.blocks.size(); ++b)
+    for (const Value v : f_.blocks[b].insts)
+      if (f_.insts[v].op == Op::warp_redux) agreed_[v] = agrees(b, f_.args(v).back());
+}
+
+/// Whether a value of the block, which all lanes come by together, is the same in all that name
+/// themselves in it.
+bool NativeWarps::agrees(BlockId block, Value v) {
+  const Inst& inst = f_.insts[v];
+  switch (inst.op) {
+    case Op::constant:
+    case Op::warp_active: return true;
+    case Op::warp_vote:
+      return inst.imm == static_cast<std::uint64_t>(VoteMode::ballot) &&
+             agrees(block, f_.args(v).back());
+    case Op::and_: return agrees(block, f_.arg(v, 0)) && agrees(block, f_.arg(v, 1));
+    case Op::get_var: {
+      const std::vector<Value>& insts = f_.blocks[block].insts;
+      for (auto at = std::ranges::find(insts, v); at != insts.begin();) {
+        const Inst& before = f_.insts[*--at];
+        if (before.op == Op::set_var && before.imm == inst.imm)
+          return agrees(block, f_.arg(*at, 0));
+      }
+      return agrees(static_cast<std::uint32_t>(inst.imm));
+    }
+    default: return false;
+  }
+}
+
+/// What is set once, in no loop, is that or 0, which names no lane.
+bool NativeWarps::agrees(std::uint32_t var) {
+  const Set set = sets_[var];
+  if (set.agrees) return *set.agrees;
+  if (const Value once = set_once_[var]; once && f_.insts[once].op == Op::constant) return true;
+  sets_[var].agrees = false;
+  if (set.count != 1) return false;
+  std::vector<bool> seen(f_.blocks.size());
+  std::vector<BlockId> work = f_.blocks[set.block].succs;
+  while (!work.empty()) {
+    const BlockId b = work.back();
+    work.pop_back();
+    if (seen[b]) continue;
+    seen[b] = true;
+    work.insert(work.end(), f_.blocks[b].succs.begin(), f_.blocks[b].succs.end());
+  }
+  sets_[var].agrees = !seen[set.block] && agrees(set.block, set.value);
+  return *sets_[var].agrees;
+}
 
 Value NativeWarps::shuffle(const Inst& inst, const std::vector<Value>& args, Value present) {
   const auto mode = static_cast<ShflMode>(inst.imm);
@@ -183,13 +259,12 @@ Value NativeWarps::match(const Inst& inst, Value value, Value present) {
   return lanes_.match(static_cast<MatchMode>(inst.imm), same, present);
 }
 
-Value NativeWarps::reduce(const Inst& inst, Value value, Value mask, Value present) {
+Value NativeWarps::reduce(const Inst& inst, Value value, Value mask, bool agreed, Value present) {
   const warp::Reduction each = warp::reduction(static_cast<AtomicOp>(inst.imm));
-  if (arithmetic_ && constant(mask)) {
-    // Every lane has the same members.
+  if (arithmetic_ && agreed) {
     const Value own = constant(mask) == kAll
                           ? value
-                          : b_.select(lanes_.has(mask, lane()), value, word(each.identity));
+                          : b_.select(lanes_.has(present, lane()), value, word(each.identity));
     return b_.inst(Op::subgroup_reduce, Type::i32, {own}, inst.imm);
   }
   Value sum = word(each.identity);
@@ -226,7 +301,8 @@ void NativeWarps::lower(Value v) {
       return rewriter_.replace_by(v, lanes_.vote(static_cast<VoteMode>(inst.imm), votes, present));
     }
     case Op::warp_match: return rewriter_.replace_by(v, match(inst, args[0], present));
-    case Op::warp_redux: return rewriter_.replace_by(v, reduce(inst, args[0], args[1], present));
+    case Op::warp_redux:
+      return rewriter_.replace_by(v, reduce(inst, args[0], args[1], agreed_[v], present));
     default: break;
   }
   const Value leader = lanes_.leader(present);
