@@ -222,6 +222,44 @@ b4:
   }
 }
 
+// Values of a few bits are matched bit by bit, whatever way they came into registers.
+TEST(NativeWarps, MatchValuesOfAFewBitsByBallots) {
+  const std::string set = R"(  %39 = constant i32 0x19
+  %38 = lshr i32 %11 %39
+  set_var $0 %38
+  cond_br %15 b1 b2
+b1:
+  %37 = constant i32 0x43
+  set_var $0 %37
+  br b2
+b2:
+  %36 = get_var i32 $0
+)";
+  const struct {
+    std::string before, value;
+    std::size_t ballots, shuffles;
+  } cases[] = {{set, "%36", 7, 0},
+               {set + "  %35 = zext i64 %36\n", "%35", 7, 0},
+               {set + "  %34 = add i32 %36 %19\n", "%34", 0, 32},
+               {"  %36 = load i32 mem=slot,2 %3\n", "%36", 16, 0},
+               {"  %35 = popcount i32 %11\n  %36 = umin i32 %35 %17\n", "%36", 7, 0},
+               {"  %36 = constant i32 0x0\n", "%36", 0, 0}};
+  for (const auto& each : cases)
+    for (const char* mode : {"0", "1"})
+      for (const char* mask : {"%31", "%14"}) {
+        const std::string text =
+            "  var $0 i32 key\n" +
+            kernel(each.before + "  %40 = warp_match v2 imm=" + mode + " " + each.value + " " +
+                   mask + "\n  %20 = extract i32 %40\n  %21 = extract i32 imm=1 %40\n");
+        test::Parsed p(text, test::Form::variables);
+        const auto want = results(p.f, p.m);
+        EXPECT_TRUE(passes::native_warps(p.f, true, true));
+        EXPECT_EQ(p.count(Op::subgroup_ballot), each.ballots) << text;
+        EXPECT_EQ(p.count(Op::subgroup_shuffle), each.shuffles) << text;
+        EXPECT_EQ(results(p.f, p.m), want) << text;
+      }
+}
+
 // What may become a branch lets lanes run apart again.
 TEST(NativeWarps, OperationsWithSimpleOnesBetweenThemMeetOnce) {
   const std::string first = "  %40 = warp_shfl v2 imm=3 %10 %11 %12 %31\n  %20 = extract i32 %40\n",

@@ -6,6 +6,7 @@
 // them.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,7 @@ class NativeWarps {
   bool run() {
     bool any = false;
     find_set_once();
+    find_sets();
     find_agreed();
     rewriter_.run([&](Value v) {
       const Op op = f_.insts[v].op;
@@ -74,6 +76,9 @@ class NativeWarps {
     const Inst& inst = f_.insts[source_of(v)];
     return inst.op == Op::constant ? std::optional(inst.imm) : std::nullopt;
   }
+  void find_sets();
+  /// So many low bits the value has at most.
+  unsigned width(Value v, unsigned depth = 0) const;
   /// Reductions whose members all lanes agree on, though they are no constant.
   void find_agreed();
   bool agrees(BlockId block, Value v);
@@ -151,11 +156,11 @@ class NativeWarps {
   CfgRewriter rewriter_;
   Builder& b_;
   warp::Lanes lanes_;
-  /// By variable: its one set to something else than 0, and whether that agrees where it is known.
+  /// By variable: what it is set to but 0, of one such set where and to what, and whether that
+  /// agrees where it is known.
   struct Set {
-    unsigned count = 0;
+    std::vector<Value> values;
     BlockId block = kNoBlock;
-    Value value = 0;
     std::optional<bool> agrees;
   };
   std::vector<Set> sets_;
@@ -165,8 +170,7 @@ class NativeWarps {
   Value active_ = 0;
 };
 
-void NativeWarps::find_agreed() {
-  agreed_.assign(f_.insts.size(), false);
+void NativeWarps::find_sets() {
   sets_.assign(f_.vars.size(), {});
   for (BlockId b = 0; b < f_.blocks.size(); ++b)
     for (const Value v : f_.blocks[b].insts) {
@@ -175,8 +179,45 @@ void NativeWarps::find_agreed() {
       const Inst& from = f_.insts[f_.arg(v, 0)];
       if (from.op == Op::constant && from.imm == 0) continue;
       Set& set = sets_[inst.imm];
-      ++set.count, set.block = b, set.value = f_.arg(v, 0);
+      set.values.push_back(f_.arg(v, 0)), set.block = b;
     }
+}
+
+unsigned NativeWarps::width(Value v, unsigned depth) const {
+  const Inst& inst = f_.insts[v];
+  const unsigned all = inst.type == Type::i64 ? 64 : inst.type == Type::i1 ? 1 : 32;
+  constexpr std::size_t kMostSets = 8;
+  if (++depth > kDepth) return all;
+  const auto of = [&](unsigned i) { return width(f_.arg(v, i), depth); };
+  switch (inst.op) {
+    case Op::constant: return static_cast<unsigned>(std::bit_width(inst.imm));
+    case Op::get_var: {
+      const std::vector<Value>& values = sets_[inst.imm].values;
+      if (values.size() > kMostSets) return all;
+      unsigned most = 0;
+      for (const Value each : values) most = std::max(most, width(each, depth));
+      return most;
+    }
+    case Op::load: return std::min(all, 8u * inst.mem.bytes);
+    case Op::popcount: return 7;
+    case Op::zext: return of(0);
+    case Op::trunc: return std::min(all, of(0));
+    case Op::and_:
+    case Op::umin: return std::min(of(0), of(1));
+    case Op::or_:
+    case Op::xor_:
+    case Op::umax: return std::max(of(0), of(1));
+    case Op::select: return std::max(of(1), of(2));
+    case Op::lshr:
+      if (const auto shift = constant(f_.arg(v, 1)))
+        return of(0) - static_cast<unsigned>(std::min<std::uint64_t>(of(0), *shift));
+      return of(0);
+    default: return all;
+  }
+}
+
+void NativeWarps::find_agreed() {
+  agreed_.assign(f_.insts.size(), false);
   for (BlockId b = 0; b < f_.blocks.size(); ++b)
     for (const Value v : f_.blocks[b].insts)
       if (f_.insts[v].op == Op::warp_redux) agreed_[v] = agrees(b, f_.args(v).back());
@@ -208,11 +249,11 @@ bool NativeWarps::agrees(BlockId block, Value v) {
 
 /// What is set once, in no loop, is that or 0, which names no lane.
 bool NativeWarps::agrees(std::uint32_t var) {
-  const Set set = sets_[var];
+  const Set& set = sets_[var];
   if (set.agrees) return *set.agrees;
   if (const Value once = set_once_[var]; once && f_.insts[once].op == Op::constant) return true;
   sets_[var].agrees = false;
-  if (set.count != 1) return false;
+  if (set.values.size() != 1) return false;
   std::vector<bool> seen(f_.blocks.size());
   std::vector<BlockId> work = f_.blocks[set.block].succs;
   while (!work.empty()) {
@@ -222,7 +263,7 @@ bool NativeWarps::agrees(std::uint32_t var) {
     seen[b] = true;
     work.insert(work.end(), f_.blocks[b].succs.begin(), f_.blocks[b].succs.end());
   }
-  sets_[var].agrees = !seen[set.block] && agrees(set.block, set.value);
+  sets_[var].agrees = !seen[set.block] && agrees(set.block, set.values[0]);
   return *sets_[var].agrees;
 }
 
@@ -244,8 +285,22 @@ Value NativeWarps::shuffle(const Inst& inst, const std::vector<Value>& args, Val
   return lanes_.pair(got, lanes_.flag(source.inside));
 }
 
-// Members one after the other: each lane's value is compared by all at once.
+// A few bits one after the other, or members one after the other: each lane's value is compared by
+// all at once.
 Value NativeWarps::match(const Inst& inst, Value value, Value present) {
+  constexpr unsigned kFewBits = 16;
+  if (const unsigned bits = width(value); bits <= kFewBits) {
+    Value same = present;
+    const Value low =
+        f_.insts[value].type == Type::i64 ? b_.inst(Op::trunc, Type::i32, {value}) : value;
+    for (unsigned bit = 0; bit < bits; ++bit) {
+      const Value mine = b_.cmp(Op::ne, b_.op2(Op::and_, low, word(1u << bit)), word(0));
+      const Value votes = ballot(mine);
+      const Value others = b_.inst(Op::not_, Type::i32, {votes});
+      same = b_.op2(Op::and_, same, b_.select(mine, votes, others));
+    }
+    return lanes_.match(static_cast<MatchMode>(inst.imm), same, present);
+  }
   const bool wide = f_.insts[value].type == Type::i64;
   const Value low = wide ? b_.inst(Op::trunc, Type::i32, {value}) : value;
   const Value high = wide ? b_.inst(Op::high, Type::i32, {value}) : value;
@@ -297,7 +352,8 @@ void NativeWarps::lower(Value v) {
   switch (inst.op) {
     case Op::warp_shfl: return rewriter_.replace_by(v, shuffle(inst, args, present));
     case Op::warp_vote: {
-      const Value votes = b_.op2(Op::and_, ballot(args[0]), present);
+      const Value all = ballot(args[0]);
+      const Value votes = constant(args.back()) == kAll ? all : b_.op2(Op::and_, all, present);
       return rewriter_.replace_by(v, lanes_.vote(static_cast<VoteMode>(inst.imm), votes, present));
     }
     case Op::warp_match: return rewriter_.replace_by(v, match(inst, args[0], present));
