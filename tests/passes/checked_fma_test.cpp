@@ -425,15 +425,25 @@ b6:
   %41 = phi i32 %21 %23
 )" + finish({"%40", "%41", "%22"});
 
-/// Whether it is a check of a value from before a loop, which zeros pass.
-bool is_check_before_loop(const Function& f, Value v) {
+/// Whether it is a check that zeros pass.
+bool zeros_pass(const Function& f, Value v) {
   return f.insts[v].op == Op::ult && f.insts[f.arg(v, 0)].op == Op::sub;
 }
-unsigned checks_before_loops(const Function& f) {
+unsigned checks_that_zeros_pass(const Function& f) {
   unsigned count = 0;
   for (const Block& block : f.blocks)
-    for (const Value v : block.insts) count += is_check_before_loop(f, v);
+    for (const Value v : block.insts) count += zeros_pass(f, v);
   return count;
+}
+
+/// Every check says that nothing failed.
+void ignore_checks(Parsed& p) {
+  const Value none = Builder(p.f).i32(0);
+  p.f.blocks[0].insts.insert(p.f.blocks[0].insts.begin(), none);
+  for (Block& block : p.f.blocks)
+    for (const Value v : block.insts)
+      if ((p.f.insts[v].op == Op::flt && p.f.insts[v].fp.checked) || zeros_pass(p.f, v))
+        p.f.args(v)[1] = none;
 }
 
 TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
@@ -448,19 +458,13 @@ TEST(CheckedFma, a_loop_runs_natively_and_again_where_a_check_fails) {
   ASSERT_TRUE(transform(both));
   // Two factors that come around, and before the loop two factors and two addends.
   EXPECT_EQ(once.count(Op::flt), 2u + 2) << print(once.f, once.m);
-  EXPECT_EQ(checks_before_loops(once.f), 3u) << print(once.f, once.m);
+  EXPECT_EQ(checks_that_zeros_pass(once.f), 3u) << print(once.f, once.m);
   Operands operands;
   Ways ways;
   unsigned wrong = 0;
   Structured unchecked(kLoop);
   passes::checked_loops(unchecked.f, unchecked.m, {.profile = profile});
-  const Value none = Builder(unchecked.f).i32(0);
-  unchecked.f.blocks[0].insts.insert(unchecked.f.blocks[0].insts.begin(), none);
-  for (Block& block : unchecked.f.blocks)
-    for (const Value v : block.insts)
-      if ((unchecked.f.insts[v].op == Op::flt && unchecked.f.insts[v].fp.checked) ||
-          is_check_before_loop(unchecked.f, v))
-        unchecked.f.args(v)[1] = none;
+  ignore_checks(unchecked);
   for (unsigned round = 0; round < 3000; ++round) {
     std::uint32_t words[3];
     operands.draw(round, words);
@@ -487,8 +491,133 @@ TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
   ASSERT_TRUE(passes::checked_loops(p.f, p.m, {.profile = profile})) << text;
   p.expect_valid();
   // The factors of the sums, not the square of one; and the sums before the loop.
-  EXPECT_EQ(p.count(Op::flt), 3u) << print(p.f, p.m);
-  EXPECT_EQ(checks_before_loops(p.f), 2u) << print(p.f, p.m);
+  EXPECT_EQ(checks_that_zeros_pass(p.f), 3u + 2) << print(p.f, p.m);
+  EXPECT_EQ(p.count(Op::flt), 0u) << print(p.f, p.m);
+}
+
+/// A loop of three turns in one of three, with a body that takes %20 and %21, which come around
+/// the outer and the inner one as `outer` and `inner`.
+std::string loop_in_loop(const std::string& body, const std::string& outer,
+                         const std::string& inner) {
+  return start(8) + "  %7 = constant i32 0x3\n  br b1\nb1:\n  %4 = phi i32 %1 %5\n" +
+         fmt::format("  %20 = phi i32 %10 {}\n", outer) +
+         "  loop b8 b7\n  br b2\nb2:\n  %61 = phi i32 %1 %62\n" +
+         fmt::format("  %21 = phi i32 %20 {}\n", inner) + "  loop b6 b5\n  br b3\nb3:\n" + body +
+         "  %62 = add i32 %61 %9\n  %63 = ult i1 %62 %7\n  merge b4\n  cond_br %63 b5 b4\nb4:\n"
+         "  br b6\nb5:\n  br b2\nb6:\n  %5 = add i32 %4 %9\n  %6 = ult i1 %5 %7\n  merge b9\n"
+         "  cond_br %6 b7 b9\nb9:\n  br b8\nb7:\n  br b1\nb8:\n" +
+         finish({outer, inner});
+}
+TEST(CheckedFma, loops_whose_turns_follow_from_no_number_run_to_their_end) {
+  const std::string text = loop_in_loop(
+      "  %40 = fadd i32 fp=f32,rn %11 %12\n  %50 = ffma i32 fp=f32,rn %40 %13 %21\n", "%50", "%50");
+  const Structured before(text);
+  Structured after(text), unchecked(text);
+  const Profile profile = losing();
+  ASSERT_TRUE(passes::checked_loops(after.f, after.m, {.profile = profile}));
+  after.expect_valid();
+  passes::checked_loops(unchecked.f, unchecked.m, {.profile = profile});
+  ignore_checks(unchecked);
+  // Both factors, and what comes first; nothing leaves the loops.
+  EXPECT_EQ(checks_that_zeros_pass(after.f), 3u) << print(after.f, after.m);
+  EXPECT_EQ(after.count(Op::flt), 0u);
+  Operands operands;
+  Ways ways, usual;
+  unsigned wrong = 0;
+  for (unsigned round = 0; round < 3000; ++round) {
+    std::uint32_t words[8];
+    operands.draw(round, words);
+    const bool normal_or_zero = round % 5 == 1 || round % 5 == 2;
+    const auto want = results(before, words);
+    ASSERT_EQ(want, results(after, words, normal_or_zero ? &usual : &ways)) << round;
+    wrong += want != results(unchecked, words);
+  }
+  EXPECT_EQ(usual.repeated, 0u) << "zeros pass";
+  EXPECT_EQ(usual.native, 1200u);
+  EXPECT_GT(ways.native, 100u);
+  EXPECT_GT(ways.repeated, 100u);
+  EXPECT_GT(wrong, 20u) << "checks that are left out are missed";
+}
+
+/// A loop of seven turns that loads a word from `address` in each, and goes on with %50, or with
+/// what `chosen` makes of it in %51 if it is less than %12; %53 says which.
+std::string choosing_loop(const std::string& chosen, const std::string& address) {
+  return start(8) +
+         "  %7 = constant i32 0x7\n  %3 = constant i32 0x2\n  br b1\nb1:\n"
+         "  %4 = phi i32 %1 %5\n  %20 = phi i32 %10 %52\n  %21 = phi i32 %1 %53\n"
+         "  loop b3 b2\n  br b4\nb4:\n" +
+         fmt::format("  %70 = shl i32 {} %3\n", address) +
+         "  %71 = load i32 mem=param,4,readonly %70\n  %40 = fadd i32 fp=f32,rn %71 %11\n"
+         "  %50 = ffma i32 fp=f32,rn %40 %13 %20\n  %72 = flt i1 fp=f32,rn %50 %12\n"
+         "  merge b6\n  cond_br %72 b5 b6\nb5:\n" +
+         chosen +
+         "  br b6\nb6:\n  %52 = phi i32 %50 %51\n  %53 = phi i32 %1 %9\n"
+         "  %5 = add i32 %4 %9\n  %6 = ult i1 %5 %7\n  merge b7\n  cond_br %6 b2 b7\nb7:\n"
+         "  br b3\nb2:\n  br b1\nb3:\n" +
+         finish({"%52", "%53"});
+}
+
+TEST(CheckedFma, branches_of_loops_may_choose_what_is_computed_but_not_what_is_read) {
+  const Profile profile = losing();
+  const std::string computes = "  %51 = ffma i32 fp=f32,rn %50 %14 %15\n";
+  const auto is_twice = [&](const std::string& text) {
+    Structured p(text);
+    const bool twice = passes::checked_loops(p.f, p.m, {.profile = profile});
+    p.expect_valid();
+    return twice;
+  };
+  EXPECT_FALSE(is_twice(choosing_loop(
+      "  %73 = load i32 mem=param,4,readonly %70\n  %51 = ffma i32 fp=f32,rn %73 %14 %15\n", "%4")))
+      << "a wrong number leads to the second load";
+  EXPECT_FALSE(is_twice(choosing_loop(computes, "%21"))) << "it chooses the load's address";
+  const std::string text = choosing_loop(computes, "%4");
+  EXPECT_TRUE(is_twice(text));
+  const Structured before(text);
+  Structured after(text), unchecked(text);
+  passes::checked_loops(after.f, after.m, {.profile = profile});
+  EXPECT_EQ(after.count(Op::flt), 2u) << "no check leaves the loop" << print(after.f, after.m);
+  passes::checked_loops(unchecked.f, unchecked.m, {.profile = profile});
+  ignore_checks(unchecked);
+  Operands operands;
+  Ways ways;
+  unsigned wrong = 0;
+  for (unsigned round = 0; round < 3000; ++round) {
+    std::uint32_t words[8];
+    operands.draw(round, words);
+    const auto want = results(before, words);
+    ASSERT_EQ(want, results(after, words, &ways)) << round;
+    wrong += want != results(unchecked, words);
+  }
+  EXPECT_GT(ways.repeated, 100u);
+  EXPECT_GT(wrong, 20u) << "checks that are left out are missed";
+}
+
+TEST(CheckedFma, random_loops_in_loops_give_what_they_gave) {
+  std::mt19937 rng(14);
+  Operands operands;
+  Ways ways;
+  unsigned twice = 0;
+  for (unsigned program = 0; program < 60; ++program) {
+    std::vector<unsigned> values{11, 12, 13, 14, 15, 16, 20, 21};
+    const std::string body = random_operations(rng, values, false);
+    const std::string text =
+        loop_in_loop(body, fmt::format("%{}", values.back()),
+                     fmt::format("%{}", values[values.size() - 1 - rng() % 3]));
+    const Structured before(text);
+    Structured after(text);
+    twice += passes::checked_loops(after.f, after.m, {.profile = losing()});
+    after.expect_valid();
+    transform(after);
+    for (unsigned round = 0; round < 40; ++round) {
+      std::uint32_t words[8];
+      operands.draw(round, words);
+      ASSERT_EQ(results(before, words), results(after, words, &ways))
+          << text << print(after.f, after.m);
+    }
+  }
+  EXPECT_GT(twice, 30u);
+  EXPECT_GT(ways.native, 100u);
+  EXPECT_GT(ways.repeated, 100u);
 }
 
 TEST(CheckedFma, random_loops_give_what_they_gave) {

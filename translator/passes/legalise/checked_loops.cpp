@@ -13,7 +13,9 @@
 // execute one iteration at most.
 //
 // Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
-// second copy. Innermost loops that test at their end stand twice: behind all checks of an
+// second copy. Where fma do not decide how often loops turn, a thread runs the first copy to its
+// end, whatever its checks say, so that drivers see how often it turns; and zeros pass the checks.
+// Other loops stand twice if they are innermost and test at their end: behind all checks of an
 // iteration, so that a thread whose check failed leaves before the next one. If values from before
 // the loop are all that has to be checked, a thread runs one of the copies alone, and loops of any
 // kind stand twice.
@@ -51,8 +53,23 @@ bool CheckedLoops::can_repeat(std::uint32_t loop) const {
       const Inst& inst = f_.insts[v];
       return (info(inst.op).flags & flag::W) != 0 || (inst.op == Op::load && inst.mem.is_volatile);
     };
-    return std::ranges::none_of(block.insts, is_seen) &&
-           (block.merge != Merge::loop || test_of(nest_.innermost[b]) != kNoBlock);
+    return std::ranges::none_of(block.insts, is_seen);
+  });
+}
+
+/// Whether a thread whose check failed can leave the loops at their tests. Where fma alone lose
+/// denormals, that is one loop, whose checks stand before it, or before its test.
+bool CheckedLoops::can_leave(const Twin& twin) const {
+  for (const BlockId b : twin.blocks)
+    if (f_.blocks[b].merge == Merge::loop &&
+        (test_of(nest_.innermost[b]) == kNoBlock || (fma_alone_ && b != twin.header)))
+      return false;
+  if (!fma_alone_) return true;
+  const BlockId test = test_of(twin.loop);
+  const auto place = [&](BlockId b) { return std::ranges::find(twin.blocks, b); };
+  return std::ranges::all_of(twin.fma_checks, [&](const FmaChecks::Check& check) {
+    const BlockId home = home_[check.value];
+    return home == kNoBlock || !inside_[home] || place(home) <= place(test);
   });
 }
 
@@ -169,37 +186,78 @@ bool CheckedLoops::check_edges(const Twin& twin) {
   return true;
 }
 
+bool CheckedLoops::reads(Value v) const {
+  return f_.insts[v].op == Op::load && f_.insts[f_.arg(v, 0)].op != Op::constant;
+}
+
+/// Whether the block's branch only chooses what is computed: between it and where its ways meet,
+/// nothing is read, and nothing but straight lines leads there.
+bool CheckedLoops::only_chooses(BlockId b) const {
+  const Block& branch = f_.blocks[b];
+  if (branch.merge != Merge::selection) return false;
+  const std::uint32_t first = nest_.place[b], end = nest_.place[branch.merge_block];
+  for (std::uint32_t at = first; at < end; ++at) {
+    const Block& block = f_.blocks[f_.order[at]];
+    const auto leads_on = [&](BlockId s) { return nest_.place[s] > at && nest_.place[s] <= end; };
+    if (!std::ranges::all_of(block.succs, leads_on) ||
+        (at != first && std::ranges::any_of(block.insts, [&](Value v) { return reads(v); })))
+      return false;
+  }
+  return true;
+}
+
 /// Between a check that fails and the loop's next test a thread computes with wrong numbers. Its
 /// reads stay where the kernel reads: neither their addresses nor the branches that lead to them
 /// follow from such numbers.
 bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> native) {
-  const auto reads = [&](Value v) {
-    return f_.insts[v].op == Op::load && f_.insts[f_.arg(v, 0)].op != Op::constant;
-  };
   bool any = false;
   for (const Value v : native) follows_[v] = true;
+  const auto follow = [&](Value v) {
+    const bool known = follows_[v];
+    follows_[v] = true;
+    return !known;
+  };
   // Once more for what comes around a loop.
   for (bool more = true; more;) {
     more = false;
-    for (const BlockId b : twin.blocks)
-      for (const Value v : f_.blocks[b].insts) {
+    for (const BlockId b : twin.blocks) {
+      const Block& block = f_.blocks[b];
+      for (const Value v : block.insts) {
         any = any || reads(v);
-        if (follows_[v]) continue;
-        follows_[v] = std::ranges::any_of(f_.args(v), [&](Value a) { return follows_[a]; });
-        more = more || follows_[v];
+        if (std::ranges::any_of(f_.args(v), [&](Value a) { return follows_[a]; }) && follow(v))
+          more = true;
       }
+      if (!block.cond || !follows_[block.cond] || block.merge != Merge::selection) continue;
+      // And for what the ways of a branch make.
+      const std::uint32_t end = nest_.place[block.merge_block];
+      for (std::uint32_t at = nest_.place[b] + 1; at <= end; ++at)
+        for (const Value v : f_.blocks[f_.order[at]].insts)
+          if (f_.insts[v].op == Op::phi && nest_.within(f_.order[at], twin.loop) && follow(v))
+            more = true;
+    }
   }
   if (!any) return true;
   for (const BlockId b : twin.blocks) {
     const Block& block = f_.blocks[b];
-    if (block.cond && follows_[block.cond] && b != test_of(nest_.innermost[b])) return false;
+    if (block.cond && follows_[block.cond] && b != test_of(nest_.innermost[b]) && !only_chooses(b))
+      return false;
     for (const Value v : block.insts)
       if (reads(v) && follows_[f_.arg(v, 0)]) return false;
   }
   return true;
 }
 
+/// Whether how often loops turn does not follow from numbers that may be wrong, once
+/// reads_are_safe has found those.
+bool CheckedLoops::turns_are_safe(const Twin& twin) const {
+  return std::ranges::all_of(twin.blocks, [&](BlockId b) {
+    const Value condition = f_.blocks[b].cond;
+    return !condition || !follows_[condition] || only_chooses(b);
+  });
+}
+
 bool CheckedLoops::plan(Twin& twin) {
+  if (!can_leave(twin)) return false;
   for (const BlockId b : twin.blocks) inside_[b] = true;
   assume_phis(twin);
   bool can = true;
@@ -247,26 +305,17 @@ void CheckedLoops::find_uses(const Twin& twin) {
 std::vector<FmaChecks::Check> CheckedLoops::assume_fma_phis(const Twin& twin) {
   find_uses(twin);
   std::vector<FmaChecks::Check> phis;
-  for (const Value v : f_.blocks[twin.header].insts) {
-    if (f_.insts[v].op != Op::phi) break;
-    if (f_.insts[v].type != Type::i32 || (!taken_[v] && !factor_[v])) continue;
-    phis.push_back({v, factor_[v] ? FmaChecks::kFactor : FmaChecks::kSum});
-    fma_.assume(v, phis.back().grid);
-  }
+  for (const BlockId b : twin.blocks)
+    for (const Value v : f_.blocks[b].insts) {
+      if (f_.blocks[b].merge != Merge::loop || f_.insts[v].op != Op::phi) break;
+      if (f_.insts[v].type != Type::i32 || (!taken_[v] && !factor_[v])) continue;
+      phis.push_back({v, factor_[v] ? FmaChecks::kFactor : FmaChecks::kSum});
+      fma_.assume(v, phis.back().grid);
+    }
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts)
       for (const Value a : f_.args(v)) taken_[a] = factor_[a] = false;
   return phis;
-}
-
-/// Whether every check stands before the loop, or before its test.
-bool CheckedLoops::checks_come_before_test(const Twin& twin) const {
-  const BlockId test = test_of(twin.loop);
-  const auto place = [&](BlockId b) { return std::ranges::find(twin.blocks, b); };
-  return std::ranges::all_of(twin.fma_checks, [&](const FmaChecks::Check& check) {
-    const BlockId home = home_[check.value];
-    return home == kNoBlock || !inside_[home] || place(home) <= place(test);
-  });
 }
 
 /// The loop's phis are within what branches on both ways to its header bound.
@@ -333,15 +382,15 @@ bool CheckedLoops::plan_apart(Twin& twin) {
 }
 
 bool CheckedLoops::plan_fma(Twin& twin) {
-  for (const BlockId b : twin.blocks)
-    if (b != twin.header && f_.blocks[b].merge == Merge::loop) return false;
-  if (test_of(twin.loop) == kNoBlock) return false;
   const std::vector<FmaChecks::Check> phis = assume_fma_phis(twin);
+  const auto carried = [&](BlockId b, Value v) {
+    return f_.blocks[b].merge == Merge::loop && f_.insts[v].op == Op::phi;
+  };
   std::vector<Value> native;
   bool can = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) {
-      if (b == twin.header && f_.insts[v].op == Op::phi) continue;
+      if (carried(b, v)) continue;
       if (fma_.rests_on_checks(v)) {
         native.push_back(v);
         can = can && fma_.check_operands(v);
@@ -356,11 +405,13 @@ bool CheckedLoops::plan_fma(Twin& twin) {
     }
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts)
-      if (b != twin.header || f_.insts[v].op != Op::phi) fma_.drop_implied(v);
+      if (!carried(b, v)) fma_.drop_implied(v);
   twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
   for (const BlockId b : twin.blocks) inside_[b] = true;
   can = can && !native.empty() && twin.fma_checks.size() <= kMostChecks &&
-        checks_come_before_test(twin) && reads_are_safe(twin, native);
+        reads_are_safe(twin, native);
+  twin.to_end = can && turns_are_safe(twin);
+  can = can && (twin.to_end || can_leave(twin));
   for (const BlockId b : twin.blocks) inside_[b] = false;
   if (can)
     for (const Value v : native) f_.insts[v].fp.checked = true;
@@ -398,7 +449,7 @@ bool CheckedLoops::run() {
     Twin& twin = twins_[at_];
     enter(twin);
     copy(twin);
-    if (!twin.apart) leave_on_failure(twin);
+    if (!twin.apart && !twin.to_end) leave_on_failure(twin);
     join(twin);
   }
   joins_.resize(f_.blocks.size());

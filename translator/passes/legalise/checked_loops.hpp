@@ -34,6 +34,7 @@ class CheckedLoops {
     std::vector<FmaChecks::Check> fma_checks;  ///< the same where fma alone lose denormals
     Value entry_fails = 0;                     ///< of these, whether one of before it fails
     bool apart = false;           ///< that decides it: a thread runs one of the copies alone
+    bool to_end = false;          ///< a thread whose check failed runs the first copy to its end
     std::vector<Value> least;     ///< by number of a check: what its value is at least
     std::vector<BlockId> before;  ///< new blocks before the header
     std::vector<BlockId> behind;  ///< and behind the merge
@@ -49,6 +50,7 @@ class CheckedLoops {
     return b < nest_.place.size() && nest_.within(b, loop);
   }
   bool can_repeat(std::uint32_t loop) const;
+  bool can_leave(const Twin& twin) const;
   bool can_copy(std::uint32_t loop) const;
   int leaving_side(std::uint32_t loop, BlockId b) const;
   BlockId end_test_of(std::uint32_t loop) const;
@@ -61,12 +63,14 @@ class CheckedLoops {
   bool plan_apart(Twin& twin);
   void suppose_phis(const Twin& twin);
   void find_uses(const Twin& twin);
-  bool checks_come_before_test(const Twin& twin) const;
   std::vector<FmaChecks::Check> assume_fma_phis(const Twin& twin);
   unsigned preferred(Value v) const;
   void assume_phis(const Twin& twin);
   bool check_edges(const Twin& twin);
   bool reads_are_safe(const Twin& twin, std::span<const Value> native);
+  bool turns_are_safe(const Twin& twin) const;
+  bool reads(Value v) const;
+  bool only_chooses(BlockId b) const;
 
   // Both copies
   void find_live_out();

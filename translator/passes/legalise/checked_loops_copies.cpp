@@ -56,7 +56,6 @@ void CheckedLoops::enter(Twin& twin) {
   for (const BlockId p : from) std::ranges::replace(f_.blocks[p].succs, twin.header, entry);
   b_.at(entry);
   if (fma_alone_) {
-    if (!twin.apart) b_.set(bad_, b_.i1(false));
     twin.entry_fails = b_.i1(false);
     for (const FmaChecks::Check& c : twin.fma_checks)
       if (home_[c.value] == kNoBlock || twin_of_[home_[c.value]] != at_)
@@ -64,6 +63,8 @@ void CheckedLoops::enter(Twin& twin) {
         twin.entry_fails =
             b_.op2(Op::or_, twin.entry_fails,
                    twin.apart ? is_less(b_, c.value, c.grid) : is_tiny(b_, c.value, c.grid));
+    if (!twin.apart) b_.set(bad_, twin.to_end ? twin.entry_fails : b_.i1(false));
+    if (twin.to_end) return;
     // Such threads fail in the loop too, and leave it.
     for (const FmaChecks::Check& c : twin.fma_checks)
       twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, c.grid)));
@@ -95,7 +96,9 @@ void CheckedLoops::set_checks(const Twin& twin, bool on) {
 void CheckedLoops::check_copy(const Twin& twin, Value v) {
   const Value made = copy_of_[v];
   if (!fma_alone_) return b_.set(bad_, check(made, level_[v] == 2 ? kNarrow : kPlain));
-  const Value one = is_less(b_, made, twin.least[level_[v] - 1u]);
+  const unsigned number = level_[v] - 1u;
+  const Value one = twin.to_end ? is_tiny(b_, made, twin.fma_checks[number].grid)
+                                : is_less(b_, made, twin.least[number]);
   b_.set(bad_, b_.op2(Op::or_, b_.get(bad_), one));
 }
 
@@ -121,7 +124,8 @@ void CheckedLoops::copy(Twin& twin) {
     bool at_phis = true;
     const auto end_phis = [&] {
       // Who comes around the loop has failed none.
-      if (std::exchange(at_phis, false) && fma_alone_ && !twin.apart && b == twin.header)
+      if (std::exchange(at_phis, false) && fma_alone_ && !twin.apart && !twin.to_end &&
+          b == twin.header)
         b_.set(bad_, b_.i1(false));
       for (const Value phi_value : std::exchange(late, {})) check_copy(twin, phi_value);
     };
