@@ -49,13 +49,16 @@ bool takes_texels(const SlotInfo& slot, unsigned texel) {
 }
 
 /// Planes of texels up to 4 bytes, and of pairs of words that are reduced, do better in images
-/// where those are tiled (docs/reference/performance.md); volumes and wide texels do not. An image
-/// takes one texel at a time. Reductions of up to 8,192 words take 0.4 to 1.1 of an image's time in
-/// an H200's memory, by their order, and those of more words 0.7 to 1.3.
+/// where those are tiled (docs/reference/performance.md), and layers or faces of words; volumes and
+/// wide texels do not. An image takes one texel at a time. Reductions of up to 8,192
+/// words take 0.4 to 1.1 of an image's time in an H200's memory, by their order, and those of more
+/// words 0.7 to 1.3.
 bool better_in_image(const DeviceState& device, const SlotInfo& slot, const ArrayDesc& desc) {
   constexpr std::uint64_t kFew = 1 << 14;
-  if (!device.profile.costs.tiled_planes || desc.geometry != Geometry::d2) return false;
   const unsigned texel = desc.texel_bytes();
+  const bool planes =
+      desc.geometry == Geometry::d2 || (desc.geometry == Geometry::a2d && texel == 4);
+  if (!device.profile.costs.tiled_planes || !planes) return false;
   if (!takes_texels(slot, texel)) return false;
   const bool reduces = !slot.reduce_bytes.empty();
   if (texel == 4) return !reduces || std::uint64_t{desc.width} * desc.height > kFew;
