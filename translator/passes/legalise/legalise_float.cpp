@@ -227,6 +227,10 @@ Value FloatLegaliser::arithmetic(const Inst& inst, std::vector<Value> args, cons
       return inst.fp.sat ? saturate(kind, *own) : *own;
   const bool quotient_or_root = inst.op == Op::fdiv || inst.op == Op::frcp || inst.op == Op::fsqrt;
   if (!fast_ && kind == NumKind::f32 && quotient_or_root && is_approximate(inst.fp.round)) {
+    if (by_root(inst.op)) {
+      const Value result = approximate_quotient(inst, args);
+      return inst.fp.sat ? saturate(kind, result) : result;
+    }
     // Exact is within every bound.
     Inst rounded = inst;
     rounded.fp.round = Round::rn;

@@ -120,6 +120,12 @@ class FloatLegaliser {
   bool native_fast(NumKind kind) const {
     return fast_ && (kind == NumKind::f32 || (kind == NumKind::f64 && p_.features.float64));
   }
+  // The device's own division is right, and several times as long as an approximation need be,
+  // where the inverse root is one instruction.
+  bool by_root(Op op) const {
+    return op != Op::fsqrt && p_.exactness.native_approx && p_.exactness.fused_fma32 &&
+           p_.exactness.denormals32;
+  }
   bool by_doubles() const {
     return p_.features.float64 && p_.exactness.exact_float64 && p_.exactness.exact_widen64 &&
            p_.exactness.exact_narrow64 && p_.features.int64;
@@ -195,9 +201,12 @@ class FloatLegaliser {
   std::optional<Value> fma_down(const Inst& inst, const std::vector<Value>& args);
   // The approximate instructions without .ftz out of those with it, which the device has: scaled by
   // powers of two where an operand or a result is denormal, as ptxas does it (on an H200 no result
-  // differs over all operands). Nothing for tanh, nor for quotients, which are rounded there as
-  // div.rn is.
+  // differs over all operands). Nothing for tanh and quotients.
   std::optional<Value> approximate_natively(const Inst& inst, const std::vector<Value>& args);
+  /// A quotient or reciprocal with .approx or .full from y's inverse root: its square is 1 / y
+  /// within 2^-21, and after a step of Newton within half an ulp and a hair. So the reciprocal is
+  /// within 1 ulp and the quotient within 1.5.
+  Value approximate_quotient(const Inst& inst, std::vector<Value> args);
   /// The lesser or greater of two numbers, by the device's own; or of a value and a constant, which
   /// a NaN gives way to: a selection. The constant is normal, so that flushed denormals do not
   /// matter, or 0, compared by its bits.

@@ -234,6 +234,53 @@ std::optional<Value> FloatLegaliser::approximate_natively(const Inst& inst,
   }
 }
 
+Value FloatLegaliser::approximate_quotient(const Inst& inst, std::vector<Value> args) {
+  constexpr std::uint32_t kOne = 0x3f800000, kTwo24 = 0x4b800000, kTwoMinus24 = 0x33800000,
+                          kTwo125 = 0x7e000000, kTwo126 = 0x7e800000, kLeast = 0x00800000,
+                          kSign = 0x80000000u;
+  constexpr int kGrid = 100;  // of multiples that 2^-24 leaves normal
+  const auto op = [&](Op o, std::initializer_list<Value> of) { return b_.inst(o, Type::i32, of); };
+  if (inst.fp.ftz)
+    for (Value& a : args) a = flush_number(a);
+  const bool reciprocal = inst.op == Op::frcp;
+  const Value y = args.back();
+  const FloatRange range = ranges_.of(y);
+  const Value magnitude = b_.op2(Op::and_, y, b_.i32(~kSign));
+  const auto above = [&](std::uint32_t limit) { return b_.cmp(Op::ult, b_.i32(limit), magnitude); };
+  // Both y and 1 / y are to be normal: y is scaled, and the dividend or the result with it.
+  const bool far = !range.top || *range.top > 125, low = !inst.fp.ftz && !range.normal();
+  Value scale = 0;
+  if (far && reciprocal && range.grid && *range.grid <= kGrid)
+    scale = b_.i32(kTwoMinus24);
+  else if (far)
+    scale = b_.select(above(kTwo125), b_.i32(kTwoMinus24), b_.i32(kOne));
+  if (low)
+    scale = b_.select(b_.cmp(Op::ult, magnitude, b_.i32(kLeast)), b_.i32(kTwo24),
+                      scale ? scale : b_.i32(kOne));
+  const Value scaled = scale ? op(Op::native_fmul, {y, scale}) : y;
+  const Value root =
+      b_.inst(Op::native_unary, Type::i32, {b_.op2(Op::and_, scaled, b_.i32(~kSign))},
+              find_row(Op::frsqrt)->glsl);
+  const Value same = b_.op2(Op::or_, root, b_.op2(Op::and_, y, b_.i32(kSign)));
+  const Value estimate = op(Op::native_fmul, {root, same});
+  const Value error =
+      op(Op::native_ffma, {b_.op2(Op::xor_, scaled, b_.i32(kSign)), estimate, b_.i32(kOne)});
+  // Of zeros and infinities the error is no number, and the estimate right.
+  const Value inverse = b_.select(is_nan(NumKind::f32, error), estimate,
+                                  op(Op::native_ffma, {estimate, error, estimate}));
+  Value result = inverse;
+  if (!reciprocal) {
+    // A divisor above 2^126 has an inverse of zero.
+    if (far && inst.fp.round != Round::full) scale = b_.select(above(kTwo126), b_.i32(0), scale);
+    result =
+        op(Op::native_fmul, {inverse, scale ? op(Op::native_fmul, {args[0], scale}) : args[0]});
+  } else if (scale) {
+    result = op(Op::native_fmul, {inverse, scale});
+  }
+  result = canonical(NumKind::f32, result);
+  return inst.fp.ftz && (far || !reciprocal) ? flush_number(result) : result;
+}
+
 Value FloatLegaliser::better_root(Value x, Value y) {
   constexpr std::uint32_t kMinusOne = 0xbf800000, kMinusHalf = 0xbf000000;
   const Value root = b_.inst(Op::native_fmul, Type::i32, {x, y});
