@@ -25,7 +25,8 @@ Profile interpreter_profile() {
   profile.features.image_atomics64 = profile.features.indexed_samplers = false;
   profile.features.dot4_u8 = profile.features.dot4_s8 = profile.features.dot4_mixed = false;
   profile.features.float16 = false;
-  profile.exactness.exact_min32 = profile.exactness.exact_widen16 = false;
+  profile.exactness.exact_round64 = profile.exactness.exact_min32 =
+      profile.exactness.exact_widen16 = false;
   profile.exactness.second_nan64 = true;
   profile.exactness.native_approx = false;
   profile.exactness.native_warps = false;

@@ -43,7 +43,8 @@ void without_features(Profile& profile) {
   if (!profile.features.float64)
     profile.exactness.exact_float64 = profile.exactness.exact_div64 =
         profile.exactness.exact_widen64 = profile.exactness.exact_narrow64 =
-            profile.exactness.fused_fma64 = profile.exactness.second_nan64 = false;
+            profile.exactness.fused_fma64 = profile.exactness.second_nan64 =
+                profile.exactness.nan_signs64 = profile.exactness.exact_round64 = false;
 }
 
 /// The answers of this process, for devices opened again without a cache.

@@ -278,8 +278,8 @@ void forget_floats(Profile& profile, const FloatControls& had) {
             e.exact_round32 = e.exact_min32 = e.native_approx = e.exact_widen64 = e.exact_narrow64 =
                 e.exact_widen16 = e.canonical_nan16 = false;
   if (now.of64 != had.of64)
-    e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = e.exact_widen64 =
-        e.exact_narrow64 = false;
+    e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = e.nan_signs64 =
+        e.exact_round64 = e.exact_widen64 = e.exact_narrow64 = false;
 }
 
 }  // namespace

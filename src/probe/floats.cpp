@@ -267,6 +267,82 @@ Answer second_nan64(Asker& asker) {
   return right(asker, profile, {body, 6, 6}, 1, in);
 }
 
+constexpr std::uint32_t kNanBlocks = 2;
+/// Pairs of NaN and numbers.
+Words nans64() {
+  constexpr std::uint64_t kNans[] = {0x7ff8000000000001, 0xfff8000012345678, 0x7ff0000000000003,
+                                     0xfffc000000000000, 0x7ff4000087654321, 0xfff8000000000000,
+                                     0x7fffffffffffffff, 0xfff0000000000010, 0x3ff0000000000000,
+                                     0xc008000000000000, 0x0000000000000000};
+  Words in;
+  for (const std::uint64_t a : kNans)
+    for (const std::uint64_t b : kNans)
+      for (const std::uint64_t each : {a, b})
+        in.insert(in.end(),
+                  {static_cast<std::uint32_t>(each), static_cast<std::uint32_t>(each >> 32)});
+  in.resize(std::size_t{kNanBlocks} * kBlock * 4);
+  return in;
+}
+
+Answer nan_signs64(Asker& asker) {
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  if (!asker.profile().exactness.exact_float64) return {0, "its float64 is not IEEE"};
+  Profile profile = asker.profile();
+  profile.exactness.nan_signs64 = true;
+  static const std::string body =
+      std::string(kLoad64) +
+      "mov.b64 %g3, 0d4008000000000000;\n"
+      "neg.f64 %g4, %g1;\nabs.f64 %g5, %g2;\nneg.f64 %g6, %g5;\n"
+      "add.rn.f64 %g7, %g4, %g3;\nst.global.f64 [%d1], %g7;\n"
+      "mul.rn.f64 %g7, %g3, %g5;\nst.global.f64 [%d1+8], %g7;\n"
+      "sub.rn.f64 %g7, %g3, %g1;\nst.global.f64 [%d1+16], %g7;\n"
+      "fma.rn.f64 %g7, %g4, 0d3FF8000000000000, %g3;\nst.global.f64 [%d1+24], %g7;\n"
+      "fma.rn.f64 %g7, %g3, 0d3FF8000000000000, %g6;\nst.global.f64 [%d1+32], %g7;\n"
+      "div.rn.f64 %g7, %g4, %g3;\nst.global.f64 [%d1+40], %g7;\n"
+      "sqrt.rn.f64 %g7, %g4;\nst.global.f64 [%d1+48], %g7;\n"
+      "cvt.rni.f64.f64 %g7, %g6;\nst.global.f64 [%d1+56], %g7;\n";
+  return right(asker, profile, {body, 4, 16}, kNanBlocks, nans64());
+}
+
+/// Numbers of a few places before and after the point, ties, those beyond 32 and 53 bits and NaN.
+Answer exact_round64(Asker& asker) {
+  constexpr std::uint32_t kBlocks = 32;
+  constexpr std::uint64_t kEdges[] = {
+      0x3fdfffffffffffff, 0x3fe0000000000000, 0x3fe0000000000001, 0x3ff8000000000000,
+      0x4004000000000000, 0x41dfffffffbfffff, 0x41dfffffffc00000, 0x41dfffffffe00000,
+      0x41e0000000000000, 0x41e0000000200000, 0x41efffffffe00000, 0x41effffffff00000,
+      0x41f0000000000000, 0x4330000000000001, 0x7fefffffffffffff, 0x7ff0000000000000,
+      0x7ff0000000000001, 0x7ff4000000000000, 0x7fffffffffffffff, 0x0000000000000001};
+  Answer answer;
+  if (without_doubles(asker, answer)) return answer;
+  Profile profile = asker.profile();
+  profile.exactness.exact_round64 = true;
+  std::string body = "mov.b64 %g1, {%r1, %r2};\n";
+  unsigned out = 0;
+  for (const char* round : {"rni", "rzi", "rmi", "rpi"}) {
+    body += fmt::format("cvt.{}.f64.f64 %g4, %g1;\nst.global.f64 [%d1+{}], %g4;\n", round, 4 * out);
+    out += 2;
+    for (const char* to : {"s32", "u32"})
+      body += fmt::format("cvt.{}.{}.f64 %r8, %g1;\nst.global.u32 [%d1+{}], %r8;\n", round, to,
+                          4 * out++);
+  }
+  Words in;
+  const auto put = [&](std::uint64_t bits) {
+    in.push_back(static_cast<std::uint32_t>(bits));
+    in.push_back(static_cast<std::uint32_t>(bits >> 32));
+  };
+  for (const std::uint64_t edge : kEdges) put(edge), put(edge | std::uint64_t{1} << 63);
+  ieee::Sequence sequence(9);
+  while (in.size() < std::size_t{kBlocks} * kBlock * 2) {
+    ieee::wide(sequence, Kind::any, in);
+    const std::uint64_t high = sequence.next(), low = sequence.next();
+    put((high & 0x800fffff) << 32 | (1020 + low % 60) << 52 | (low & 1 ? low : 0));
+  }
+  in.resize(std::size_t{kBlocks} * kBlock * 2);
+  return right(asker, profile, {body, 2, out}, kBlocks, in);
+}
+
 Answer exact_div64(Asker& asker) {
   Answer answer;
   if (without_doubles(asker, answer)) return answer;
@@ -487,6 +563,9 @@ std::span<const Question> float_questions() {
       {"exact_min32", "are NMin and NMax of float32 min and max?", exact_min32},
       {"second_nan64", "of two NaN, do float64 sums, products and fma keep NVIDIA's?",
        second_nan64},
+      {"exact_round64", "do float64 become whole numbers and integers as by cvt?", exact_round64},
+      {"nan_signs64", "do FNegate and FAbs of float64 operands leave the signs of NaN?",
+       nan_signs64},
       {"exact_widen16", "does float16 to float32 keep denormals?", exact_widen16},
       {"exact_float16", "are sums, products and Fma of float16 IEEE, denormals included?",
        exact_float16},

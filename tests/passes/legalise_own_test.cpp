@@ -153,6 +153,32 @@ b0:
   EXPECT_EQ(p.count(Op::high), 1u);
 }
 
+// Conversions of doubles likewise, but for integers of 64 bits.
+TEST(LegaliseFloat, whole_numbers_of_doubles_are_the_devices_own_where_they_are_cvt) {
+  const struct {
+    const char* operation;
+    Op own;
+    bool may_be;
+  } kCases[] = {{"fcvt i64 fp=f64,to:f64,rmi %5", Op::native_unary, true},
+                {"fcvt i32 fp=f64,to:s32,rni %5", Op::native_to_s, true},
+                {"fcvt i32 fp=f64,to:u32,rzi %5", Op::native_to_u, true},
+                {"fcvt i64 fp=f64,to:s64,rzi %5", Op::native_to_s, false}};
+  for (const auto& each : kCases)
+    for (const bool own : {true, false}) {
+      Profile profile = *find_profile("nvidia");
+      profile.exactness.exact_round64 = own;
+      Parsed p(
+          fmt::format("b0:\n  %1 = constant i32 0x0\n"
+                      "  %5 = load i64 mem=param,8,readonly %1\n  %6 = {}\n"
+                      "  store mem=slot,{} %1 %6\n  exit\n",
+                      each.operation, each.operation[6] == '6' ? 8 : 4));
+      EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+      p.expect_valid();
+      EXPECT_EQ(p.has(each.own), own && each.may_be) << each.operation;
+      EXPECT_EQ(p.has(Op::library), !(own && each.may_be)) << each.operation;
+    }
+}
+
 // Two values that are NaN only together have the same one.
 TEST(LegaliseFloat, between_nan_of_one_value_there_is_nothing_to_choose) {
   const struct {

@@ -200,6 +200,34 @@ TEST(Emit, a_test_for_nan_compares_floats_where_the_module_keeps_nan) {
   }
 }
 
+// Of a NaN neg and abs leave the sign, which the bits of an operand would not.
+TEST(Emit, signs_that_leave_nan_are_modifiers_where_the_devices_own_do) {
+  for (const bool leaves : {false, true}) {
+    const std::string text = check_all(
+        [&](Kernel& k, const Profile&) {
+          const Value a = k.input(Type::i64);
+          const Value is_nan = k.b.cmp(Op::ult, k.b.i64(0x7ff0000000000000),
+                                       k.b.op2(Op::and_, a, k.b.i64(0x7fffffffffffffff)));
+          const Value quiet = k.b.op2(Op::or_, a, k.b.i64(0x0008000000000000));
+          const Value minus =
+              k.b.select(is_nan, quiet, k.b.op2(Op::xor_, a, k.b.i64(0x8000000000000000)));
+          k.output(k.b.op2(Op::native_fadd, a, minus));
+          const Value bits = k.b.op2(Op::xor_, a, k.b.i64(0x8000000000000000));
+          k.output(k.b.op2(Op::native_fmul, bits, bits), 8);
+        },
+        {},
+        [&](const Profile& p) {
+          return has_int64(p) && p.features.float64 && p.exactness.exact_float64 &&
+                 p.exactness.nan_signs64 == leaves;
+        });
+    ASSERT_FALSE(text.empty());
+    const std::size_t negation = text.find("OpFNegate %double");
+    ASSERT_NE(negation, std::string::npos) << text;
+    EXPECT_EQ(text.find("OpFAdd") < negation, !leaves) << text;
+    EXPECT_EQ(text.find("OpFNegate %double", negation + 1), std::string::npos) << text;
+  }
+}
+
 TEST(Emit, floats_that_only_floats_use_have_no_bits) {
   const std::string text = check_all([&](Kernel& k, const Profile&) {
     const Value a = k.input(Type::i32);

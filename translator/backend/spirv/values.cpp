@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "translator/backend/spirv/emitter.hpp"
+#include "translator/ir/double_signs.hpp"
 
 namespace ptx2spv::spirv {
 
@@ -80,18 +81,21 @@ Id Emitter::float_value(Value v) {
   }
   // A sign that is changed or cleared is a free modifier of a GPU's operand, unless it hides in
   // bits.
-  if (width == 64 ? p_.exactness.exact_float64 : p_.exactness.denormals32) {
+  const bool leaves_nan = width == 64 && p_.exactness.nan_signs64;
+  const Value changed = leaves_nan ? ir::double_sign(f_, v).changed : v;
+  if (changed && (width == 64 ? p_.exactness.exact_float64 : p_.exactness.denormals32)) {
+    const Op by = f_.insts[changed].op;
     std::uint64_t mask = 0;
     const std::uint64_t sign = std::uint64_t{1} << (width - 1);
     const bool constant =
-        (inst.op == Op::xor_ || inst.op == Op::and_) && is_constant(f_.arg(v, 1), mask);
-    if (constant && inst.op == Op::xor_ && mask == sign) {
-      const Id plain = float_value(f_.arg(v, 0));
+        (by == Op::xor_ || by == Op::and_) && is_constant(f_.arg(changed, 1), mask);
+    if (constant && by == Op::xor_ && mask == sign) {
+      const Id plain = float_value(f_.arg(changed, 0));
       form = {serial_, 0, op(spv::Op::OpFNegate, float_type, plain)};
       return form.id;
     }
-    if (constant && inst.op == Op::and_ && mask == sign - 1) {
-      const Id plain = float_value(f_.arg(v, 0));
+    if (constant && by == Op::and_ && mask == sign - 1) {
+      const Id plain = float_value(f_.arg(changed, 0));
       form = {serial_, 0, ext(GLSLstd450FAbs, float_type, plain)};
       return form.id;
     }

@@ -253,7 +253,9 @@ class FloatLegaliser {
   // Bits 0 to 11 of a number beyond 53 bits as one bit, in the place of the highest of them.
   Value sticky53(Value a, bool with_sign);
   Value to_integer(const FpAttr& fp, Value a);
-  /// A whole number of single precision, by the device's own.
+  /// Whether the device's own whole numbers are cvt's.
+  bool rounds(NumKind kind) const;
+  /// A whole number, by the device's own.
   Value rounded(Round round, Value a);
   Value between_floats(const FpAttr& fp, Value a);
   Value recode(const FpAttr& fp, NumKind kind, Value a);

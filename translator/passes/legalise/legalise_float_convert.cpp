@@ -89,7 +89,7 @@ Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
   }
   // ROUND_RN and ROUND_RZ of shaders/common.glsl.
   const std::string_view round = integral(fp.round);
-  if (kind == NumKind::f32 && !is_wide(fp.to) && p_.exactness.exact_round32) {
+  if (!is_wide(fp.to) && rounds(kind)) {
     const Value whole = round == "rzi" ? a : rounded(fp.round, a);
     const Op own = is_signed(fp.to) ? Op::native_to_s : Op::native_to_u;
     const Value result = b_.inst(own, Type::i32, {whole});
@@ -104,10 +104,14 @@ Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
   return call(fmt::format("{}_to_{}_{}", name(kind), name(fp.to), round), type_of(fp.to), {a});
 }
 
+bool FloatLegaliser::rounds(NumKind kind) const {
+  return kind == NumKind::f32 ? p_.exactness.exact_round32 : p_.exactness.exact_round64;
+}
+
 Value FloatLegaliser::rounded(Round round, Value a) {
   const std::string_view to = integral(round);
   const std::uint64_t glsl = to == "rni" ? 2 : to == "rzi" ? 3 : to == "rmi" ? 8 : 9;
-  return b_.inst(Op::native_unary, Type::i32, {a}, glsl);
+  return b_.inst(Op::native_unary, f_.insts[a].type, {a}, glsl);
 }
 
 Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
@@ -124,7 +128,7 @@ Value FloatLegaliser::between_floats(const FpAttr& fp, Value a) {
       result = recode({.kind = kind, .to = NumKind::f32}, kind, result);
       kind = NumKind::f32;
     }
-    if ((fast_ || p_.exactness.exact_round32) && kind == NumKind::f32) {
+    if ((fast_ && kind == NumKind::f32) || rounds(kind)) {
       result = rounded(fp.round, result);
       if (!fast_) result = canonical(kind, result);
     } else {
