@@ -55,6 +55,13 @@ constexpr Pass kPasses[] = {
         "once inlined, a handle passed through a function is known again; past the budget, calls "
         "share bodies"),
     front(
+        "narrow-surface-loads",
+        [](FrontContext& c) {
+          passes::narrow_surface_loads(c.lowered.module.functions[0], c.lowered.module);
+        },
+        "a load of a vector's first components is one of less, as on NVIDIA's hardware; before the "
+        "slots' accesses are known"),
+    front(
         "drop-idle-votes",
         [](FrontContext& c) {
           passes::drop_idle_votes(c.lowered.module.functions[0], c.lowered.module);

@@ -20,6 +20,7 @@ constexpr const char* kHelp =
     "       recorder surfaces FILE [--only TEXT]\n"
     "       recorder traps FILE [--only TEXT]\n"
     "       recorder pairs FILE [--only TEXT] [--jobs N] [--seconds N]\n"
+    "       recorder unread FILE [--only TEXT] [--jobs N] [--seconds N]\n"
     "       recorder texture-pairs FILE [--jobs N]\n"
     "       recorder warps FILE [--only TEXT] [--seed N]\n"
     "       recorder matrices FILE [--full FILE] [--only TEXT] [--seed N] [--count N]\n"
@@ -44,6 +45,7 @@ constexpr const char* kHelp =
     "pairs         records surface instructions of each geometry on every kind of array; "
     "--seconds\n"
     "              ends those that fault, one process each\n"
+    "unread        the same of surface loads some of whose elements the kernel does not read\n"
     "texture-pairs the same of textures\n"
     "warps         records shuffles from lanes that are no members, have ended or never were\n"
     "matrices      records matrix instructions, a hash for each warp; --count records N times as\n"
@@ -106,8 +108,8 @@ int main(int argc, char** argv) {
   if (args[0] == "sweeps") return ptx2spv::recorder::record_sweeps(args[1], only);
   if (args[0] == "surfaces") return ptx2spv::recorder::record_surfaces(args[1], only);
   if (args[0] == "traps") return ptx2spv::recorder::record_traps(args[1], only);
-  if (args[0] == "pairs")
-    return ptx2spv::recorder::record_pairs(args[1], range.jobs, seconds, only);
+  if (args[0] == "pairs" || args[0] == "unread")
+    return ptx2spv::recorder::record_pairs(args[1], range.jobs, seconds, only, args[0] == "unread");
   if (args[0] == "texture-pairs")
     return ptx2spv::recorder::record_texture_pairs(args[1], range.jobs);
   if (args[0] == "warps") return ptx2spv::recorder::record_warps(args[1], only, seed);

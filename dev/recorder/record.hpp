@@ -27,9 +27,10 @@ int record_surfaces(const std::string& path, const std::string& only);
 /// The same of those that fault. Each one ends its process's context, so each has a process.
 int record_traps(const std::string& path, const std::string& only);
 /// Writes what surface instructions of each geometry do on every kind of array. `seconds` bounds
-/// the time for those that fault; 0: none.
+/// the time for those that fault; 0: none. `unread`: instead, what loads do of whose elements
+/// kernels read some.
 int record_pairs(const std::string& path, unsigned processes, double seconds,
-                 const std::string& only);
+                 const std::string& only, bool unread);
 /// The same of textures.
 int record_texture_pairs(const std::string& path, unsigned processes);
 /// Writes what shuffles give whose sources are no members, have ended or never were.

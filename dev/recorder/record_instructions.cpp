@@ -11,7 +11,7 @@
 #include "dev/recorder/cuda_driver.hpp"
 #include "dev/recorder/instructions.hpp"
 #include "dev/recorder/record.hpp"
-#include "dev/recorder/surface_lines.hpp"
+#include "dev/recorder/surface_pairs.hpp"
 
 namespace ptx2spv::recorder {
 namespace {
@@ -127,11 +127,14 @@ int write_modules(const std::string& path) {
     std::ofstream file(path + "/" + std::to_string(number++) + ".ptx");
     file << "// " << row.text << "\n" << module_text(row);
   }
-  for (const char* geometry : {"1d", "2d", "3d", "a1d", "a2d"})
-    for (const auto& row : surface_instructions(geometry, true)) {
+  for (const char* geometry : {"1d", "2d", "3d", "a1d", "a2d"}) {
+    auto loads = surface_instructions(geometry, true);
+    for (auto& row : unread_instructions(geometry)) loads.push_back(std::move(row));
+    for (const auto& row : loads) {
       std::ofstream file(path + "/" + std::to_string(number++) + ".ptx");
       file << "// " << row.text << "\n" << surface_kernel(row);
     }
+  }
   return 0;
 }
 

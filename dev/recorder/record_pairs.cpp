@@ -228,18 +228,19 @@ void record_groups(const std::vector<Job>& jobs, std::ostream& file, std::vector
 }  // namespace
 
 int record_pairs(const std::string& path, unsigned processes, double seconds,
-                 const std::string& only) {
+                 const std::string& only, bool unread) {
   const auto start = std::chrono::steady_clock::now();
   const auto late = [&] {
     return seconds > 0 &&
            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >
                seconds;
   };
-  const std::vector<SurfaceSetup> setups = pair_surfaces();
+  const std::vector<SurfaceSetup> setups = unread ? unread_surfaces() : pair_surfaces();
   return share(path, processes, [&](unsigned self, std::ostream& file) {
     std::vector<Job> safe, faulting;
     for (std::size_t k = self; k < setups.size(); k += processes)
-      for (const SurfaceInstruction& i : pair_instructions(setups[k])) {
+      for (const SurfaceInstruction& i :
+           unread ? unread_instructions(setups[k].geometry) : pair_instructions(setups[k])) {
         if (i.text.find(only) == i.text.npos) continue;
         const PairLines lines = pair_lines(setups[k], i);
         if (!lines.safe.empty()) safe.push_back({&setups[k], i, lines.safe});

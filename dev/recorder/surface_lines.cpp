@@ -296,12 +296,13 @@ std::string surface_kernel(const SurfaceInstruction& i) {
   if (i.elements > 1) values = "{" + values + "}";
   const std::string place = "[%s, {" + at + "}]";
   if (i.kind == SurfaceKind::load) {
-    text += "  " + i.text + " " + values + ", " + place +
+    text += "  " + i.text.substr(0, i.text.find(' ')) + " " + values + ", " + place +
             ";\n  ld.param.u64 %out, [results];\n  mul.wide.u32 %o, %i, 32;\n"
             "  add.u64 %out, %out, %o;\n";
     for (unsigned k = 0; k < i.elements; ++k)
-      text += "  st.global." + type + " [%out+" + std::to_string(8 * k) + "], %v" +
-              std::to_string(k) + ";\n";
+      if (i.reads(k))
+        text += "  st.global." + type + " [%out+" + std::to_string(8 * k) + "], %v" +
+                std::to_string(k) + ";\n";
   } else {
     text += "  " + i.text + " " + place + ", " + values + ";\n";
   }
@@ -309,6 +310,7 @@ std::string surface_kernel(const SurfaceInstruction& i) {
 }
 
 SurfaceFault fault_of(const SurfaceSetup& s, const SurfaceInstruction& i, const SurfaceLine& line) {
+  if (i.reads_nothing()) return SurfaceFault::none;
   const std::int64_t n = i.access(s);
   const bool in_bytes =
       i.kind != SurfaceKind::formatted_store && i.kind != SurfaceKind::formatted_reduce;

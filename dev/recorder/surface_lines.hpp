@@ -48,18 +48,26 @@ struct SurfaceSetup {
 enum class SurfaceKind : std::uint8_t { load, store, formatted_store, reduce, formatted_reduce };
 
 struct SurfaceInstruction {
-  std::string text;  ///< suld.b.2d.v2.b32.clamp
+  /// suld.b.2d.v2.b32.clamp; then " {x,_}" if the kernel leaves some of a load's elements unread.
+  std::string text;
   SurfaceKind kind = SurfaceKind::load;
   std::string geometry, mode;
   unsigned elements = 1, element_bytes = 4;
+  unsigned unread = 0;  ///< of a load: a bit for each element
   bool is_float_store() const { return kind == SurfaceKind::formatted_store; }
   bool layered() const { return geometry[0] == 'a'; }
   unsigned coordinates() const {
     return geometry == "1d" ? 1 : geometry == "2d" || geometry == "a1d" ? 2 : 3;
   }
-  /// Bytes of one access.
+  bool reads(unsigned element) const { return !(unread >> element & 1); }
+  bool reads_nothing() const { return unread + 1 == 1u << elements; }
+  /// Bytes of one access; of a load, those that ptxas leaves of it.
   unsigned access(const SurfaceSetup& s) const {
-    return is_float_store() ? s.texel_bytes() : elements * element_bytes;
+    if (is_float_store()) return s.texel_bytes();
+    unsigned used = elements;
+    while (used / 2 * element_bytes >= 4 && unread >> used / 2 == (1u << elements >> used / 2) - 1)
+      used /= 2;
+    return used * element_bytes;
   }
 };
 

@@ -120,6 +120,43 @@ std::vector<SurfaceInstruction> pair_instructions(const SurfaceSetup& setup) {
   return out;
 }
 
+std::vector<SurfaceSetup> unread_surfaces() {
+  constexpr struct {
+    const char* format;
+    unsigned channels, width;
+  } kRows[] = {{"u32", 4, 3}, {"u32", 1, 5}, {"u8", 4, 1}, {"u32", 2, 3}};
+  std::vector<SurfaceSetup> out;
+  for (const char* geometry : {"1d", "2d", "3d", "a1d", "a2d"})
+    for (const auto& row : kRows) {
+      SurfaceSetup s;
+      s.geometry = geometry;
+      s.format = &format_of(row.format);
+      s.channels = row.channels;
+      s.width = row.width;
+      s.height = s.geometry.find('1') == s.geometry.npos ? 2 : 0;
+      s.depth = s.geometry == "3d" || s.layered() ? 2 : 0;
+      s.seed = 9001 + static_cast<std::uint32_t>(out.size());
+      out.push_back(std::move(s));
+    }
+  return out;
+}
+
+std::vector<SurfaceInstruction> unread_instructions(const std::string& geometry) {
+  std::vector<SurfaceInstruction> out;
+  for (SurfaceInstruction& i : surface_instructions(geometry, false)) {
+    if (i.kind != SurfaceKind::load || i.elements == 1) continue;
+    const std::string mnemonic = i.text;
+    for (i.unread = 1; i.unread < 1u << i.elements; ++i.unread) {
+      i.text = mnemonic + " {";
+      for (unsigned k = 0; k < i.elements; ++k)
+        i.text += std::string(k ? "," : "") + (i.reads(k) ? "xyzw"[k] : '_');
+      i.text += "}";
+      out.push_back(i);
+    }
+  }
+  return out;
+}
+
 PairLines pair_lines(const SurfaceSetup& s, const SurfaceInstruction& i) {
   Dice dice(fnv_seed(i.text + s.text()));
   const unsigned n = i.access(s);

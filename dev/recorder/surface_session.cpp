@@ -126,7 +126,7 @@ std::vector<std::string> SurfaceRun::loads(const SurfaceInstruction& i, const Ke
     std::string line = surface_operands(i, lines[k]) + "=";
     for (unsigned e = 0; e < i.elements; ++e) {
       const std::uint64_t mask = bytes == 8 ? ~0ull : (1ull << (8 * bytes)) - 1;
-      line += (e ? "," : "") + hex(results[4 * k + e] & mask, bytes);
+      line += (e ? "," : "") + (i.reads(e) ? hex(results[4 * k + e] & mask, bytes) : "_");
     }
     text.push_back(std::move(line));
   }

@@ -59,12 +59,14 @@ std::string replay_ptx(const RecordInstruction& instruction, HandleSource source
   if (instruction.elements > 1) values = "{" + values + "}";
   const std::string place = "[" + surface + coordinate_list(instruction) + "]";
   if (instruction.op == RecordOp::load) {
-    text += "  " + instruction.text + " " + values + ", " + place + ";\n";
+    text += "  " + instruction.text.substr(0, instruction.text.find(' ')) + " " + values + ", " +
+            place + ";\n";
     text += "  ld.param.u64 %out, [output];\n  mul.wide.u32 %o, %i, " +
             std::to_string(sizeof(LineOutput)) + ";\n  add.u64 %out, %out, %o;\n";
     for (std::uint32_t k = 0; k < instruction.elements; ++k)
-      text += "  st.global." + type + " [%out+" + std::to_string(8 * k) + "], %v" +
-              std::to_string(k) + ";\n";
+      if (instruction.reads(k))
+        text += "  st.global." + type + " [%out+" + std::to_string(8 * k) + "], %v" +
+                std::to_string(k) + ";\n";
   } else {
     for (std::uint32_t k = 0; k < instruction.elements; ++k)
       text += "  ld.global." + type + " %v" + std::to_string(k) + ", [%in+" +

@@ -90,6 +90,12 @@ std::string parse_surface(std::string_view text, RecordSurface& surface) {
 
 void parse_instruction(std::string_view text, RecordInstruction& out) {
   out.text = text;
+  // suld.b.2d.v2.b32.clamp {x,_}
+  if (const std::size_t list = text.find(" {"); list != text.npos) {
+    for (std::size_t at = list + 2, element = 0; at < text.size() && element < 4; at += 2)
+      out.unread |= std::uint32_t(text[at] == '_') << element++;
+    text = text.substr(0, list);
+  }
   std::vector<std::string_view> parts;
   for (std::string_view rest = text;;) {
     const std::size_t dot = rest.find('.');
@@ -145,7 +151,9 @@ bool parse_line(std::string_view text, const RecordInstruction& instruction, Rec
     if (!take(text, "=")) return false;
     if (text == "trap") return line.trap = true;
     for (std::uint32_t k = 0; k < instruction.elements; ++k)
-      if ((k && !take(text, ",")) || !take_number(text, line.values[k], 16)) return false;
+      if ((k && !take(text, ",")) ||
+          !(instruction.reads(k) ? take_number(text, line.values[k], 16) : take(text, "_")))
+        return false;
     return text.empty();
   }
   if (!take(text, " v=")) return false;

@@ -37,6 +37,8 @@ struct RecordInstruction {
   std::uint32_t coordinates = 1;  ///< numbers on a line
   bool layered = false;           ///< the first is the array index
   std::uint32_t elements = 1, element_bytes = 4;
+  std::uint32_t unread = 0;  ///< of a load: a bit for each element that the kernel does not read
+  bool reads(std::uint32_t element) const { return !(unread >> element & 1); }
   std::string type, mode;  ///< b32, u64 ...; clamp, zero, trap
 };
 

@@ -128,6 +128,10 @@ bool ReplaySession::compare_load(std::uint32_t line, const LineOutput& output) {
   std::string got;
   bool equal = true;
   for (std::uint32_t k = 0; k < instruction_->elements; ++k) {
+    if (!instruction_->reads(k)) {
+      got += k ? ",_" : "_";
+      continue;
+    }
     const std::uint64_t value =
         size == 8 ? output.values[k] : output.values[k] & ((1ull << (8 * size)) - 1);
     equal &= value == wanted.values[k];

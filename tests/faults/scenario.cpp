@@ -35,7 +35,9 @@ const char* const kModule = R"(.version 8.3
   .reg .b64 %rd<2>;
   .reg .b32 %r<2>;
   ld.param.u64 %rd1, [from];
+  .shared .b32 word;
   suld.b.1d.b32.trap %r1, [%rd1, {-4}];
+  st.shared.b32 [word], %r1;
   ret;
 }
 )";

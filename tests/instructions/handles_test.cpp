@@ -184,7 +184,7 @@ TEST_P(Handles, TrapsSayWhereAndInWhichUnit) {
         ".visible .entry k(.param .u64 surf, .param .u32 at)\n{\n"
         ".reg .b64 %h; .reg .b32 %x, %r;\nld.param.u64 %h, [surf];\nld.param.u32 %x, [at];\n"
         "mov.u32 %r, 0;   " +
-        std::string(each.access) + "\nret;\n}\n";
+        std::string(each.access) + "\n.shared .b32 word;\nst.shared.b32 [word], %r;\nret;\n}\n";
     const std::string error = run(text.c_str(), Args().surface(*surface).value(each.x));
     EXPECT_TRUE(error.starts_with("handles.ptx:9:18: error: ")) << error;
     EXPECT_NE(error.find(each.unit), std::string::npos) << error;
@@ -229,7 +229,8 @@ TEST_P(Handles, TrapsNameTheUnitOfXInEveryGeometry) {
           ".version 8.0\n.target sm_80\n.address_size 64\n"
           ".visible .entry k(.param .u64 surf, .param .u32 at)\n{{\n"
           ".reg .b64 %h; .reg .b32 %x, %z, %r;\nld.param.u64 %h, [surf];\n"
-          "ld.param.u32 %x, [at];\nmov.u32 %r, 0; mov.u32 %z, 0;\n{}.{}.{}[%h, {}]{};\nret;\n}}\n",
+          "ld.param.u32 %x, [at];\nmov.u32 %r, 0; mov.u32 %z, 0;\n{}.{}.{}[%h, {}]{};\n"
+          ".shared .b32 word;\nst.shared.b32 [word], %r;\nret;\n}}\n",
           each.access, kind.name, each.rest, kind.place,
           std::string_view(each.access).starts_with("suld") ? "" : ", %r");
       const std::string error = run(text.c_str(), Args().surface(*surface).value(each.x));

@@ -54,6 +54,7 @@ void compare(lower::Program& program, lower::FunctionRef entry, Counts& counts) 
   unmark(bare.lowered.module);
   if (passes::recursive_functions(before.module).empty()) {
     ASSERT_EQ(passes::inline_calls(before.module, kInlineBudget), "");
+    passes::narrow_surface_loads(before.module.functions[0], before.module);
     EXPECT_EQ(ir::print(before.module.functions[0], before.module),
               ir::print(bare.lowered.module.functions[0], bare.lowered.module));
   }

@@ -18,6 +18,8 @@ const Files kFirst{"suld", "sust", "sustp", "sustp_layered", "sured"};
 const Files kShapes{"shapes", "traps"};
 // Instructions of each geometry on arrays of every kind, levels and queries.
 const Files kPairs{"pairs"};
+// Loads whose elements are not all read.
+const Files kUnread{"unread"};
 
 struct Case {
   const char* name;
@@ -118,7 +120,17 @@ INSTANTIATE_TEST_SUITE_P(
              kPairs},
         Case{"pairs_without_1d_images",
              {"--disable", "image1d", "--backing", "image", "--shard", "6/12"},
-             kPairs}),
+             kPairs},
+        Case{"unread_linear", {"--backing", "linear", "--shard", "0/9"}, kUnread},
+        Case{"unread_image", {"--backing", "image", "--shard", "1/9"}, kUnread},
+        Case{"unread_handles_from_memory", {"--handle", "memory", "--shard", "2/9"}, kUnread},
+        Case{"unread_surfref_variable", {"--handle", "surfref", "--shard", "3/17"}, kUnread},
+        Case{"unread_by_address",
+             {"--handle", "reference", "--no-slots", "--shard", "4/17"},
+             kUnread},
+        Case{"unread_image_portable",
+             {"--profile", "portable", "--backing", "image", "--shard", "5/17"},
+             kUnread}),
     [](const testing::TestParamInfo<Case>& one) { return one.param.name; });
 
 // A replayer that cannot find a difference is worth nothing.
@@ -133,6 +145,22 @@ TEST(ReplayTool, WrongRecordsAreFound) {
   EXPECT_EQ(result.exit_code, 1) << result.out << result.error;
   EXPECT_EQ(last_line(result.out), "replay: checked 6, differ 3, skipped 0") << result.out;
   EXPECT_NE(result.out.find("wrong.txt:5: suld.b.1d.b8.clamp"), std::string::npos) << result.out;
+}
+
+TEST(ReplayTool, ElementsThatTheKernelDoesNotReadAreLeftOut) {
+  const TemporaryFolder folder;
+  const std::string record = folder.write("unread.txt",
+                                          "S u321 1d w=2 h=0 d=0 seed=1\n"
+                                          "I suld.b.1d.v2.b32.clamp {_,y}\n0=_,0\n"
+                                          "I suld.b.1d.v2.b32.trap {_,_}\n-8=_,_\n");
+  const ProcessResult result = run_process({tool_path("../dev/replay"), record});
+  EXPECT_EQ(last_line(result.out), "replay: checked 2, differ 1, skipped 0") << result.out;
+  const ProcessResult damaged = run_process(
+      {tool_path("../dev/replay"), folder.write("damaged.txt",
+                                                "S u321 1d w=2 h=0 d=0 seed=1\n"
+                                                "I suld.b.1d.v2.b32.clamp {_,y}\n0=0,0\n")});
+  EXPECT_NE(damaged.error.find(":3: error: a line of suld.b.1d.v2.b32.clamp"), std::string::npos)
+      << damaged.error;
 }
 
 TEST(ReplayTool, TrapsAreCompared) {

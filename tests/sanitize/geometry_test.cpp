@@ -37,9 +37,11 @@ std::string module_of(const Pair& pair, bool from_memory) {
   return fmt::format(
       ".version 8.3\n.target sm_80\n.address_size 64\n"
       ".visible .entry k(.param .u64 surface, .param .u64 handles) {{\n"
-      "  .reg .b32 %x, %z, %v; .reg .b64 %h, %p;\n  mov.u32 %z, 0; mov.u32 %x, %tid.x;\n"
+      "  .reg .b32 %x, %z, %v; .reg .b64 %h, %p; .reg .pred %never; .shared .b32 word;\n  mov.u32 "
+      "%z, 0; mov.u32 %x, %tid.x;\n"
       "  shl.b32 %x, %x, 2;\n  ld.param.u64 %h, [surface]; ld.param.u64 %p, [handles];\n"
-      "  {}\n  {};\n  ret;\n}}\n",
+      "  {}\n  {};\n  setp.eq.u64 %never, %h, 0; @%never st.shared.b32 [word], %v;\n"
+      "  ret;\n}}\n",
       from_memory ? "ld.global.u64 %h, [%p];" : "", pair.access);
 }
 

@@ -40,7 +40,9 @@ std::string module_of(bool from_memory) {
   unsigned thread = 0;
   for (const Access& access : kAccesses)
     text += fmt::format("setp.eq.u32 %q, %i, {}; @%q {};\n", thread++, access.text);
-  return text + "ret;\n}\n";
+  return text +
+         "setp.eq.u64 %q, %h, 0; @%q st.global.b64 [%p], %d; @%q st.global.b16 [%p], "
+         "%s;\nret;\n}\n";
 }
 
 struct Texel {

@@ -290,8 +290,10 @@ struct SurfaceOp {
   ClampMode clamp = ClampMode::trap;
   std::uint8_t bytes =
       4;  ///< of the whole access (vector length times element); sured: of the type
-  bool formatted = false;       ///< sust.p, sured.p
-  std::uint8_t components = 1;  ///< sust.p: source components, 1, 2 or 4
+  std::uint8_t element_bytes = 4;  ///< surf_load
+  std::uint8_t unread_bytes = 0;   ///< surf_load: that the instruction names beyond `bytes`
+  bool formatted = false;          ///< sust.p, sured.p
+  std::uint8_t components = 1;     ///< sust.p: source components, 1, 2 or 4
   AtomicOp reduce = AtomicOp::add;
   bool signed_by_format = false;  ///< sured.p min and max: signedness follows the surface's format
   Query query = Query::width;

@@ -77,6 +77,7 @@ void FunctionLowering::lower_surface(const Instruction& inst) {
   const ptx::Type type = mods.type();
   const unsigned size = ptx::bytes(type), vec = std::max<unsigned>(mods.vec, 1);
   op.bytes = static_cast<std::uint8_t>(size * vec);
+  op.element_bytes = static_cast<std::uint8_t>(size);
   const Type raw = op.bytes <= 4 ? Type::i32 : op.bytes == 8 ? Type::i64 : Type::v4;
   if (loads) {
     const std::vector<Value> values = memory_.split(emit(Op::surf_load, raw), size, vec);

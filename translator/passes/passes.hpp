@@ -38,6 +38,9 @@ struct BlockOptions {
 };
 /// Removes votes whose result only their own member masks depend on. Needs variables.
 void drop_idle_votes(Function& function, Module& module);
+/// Makes surface loads as narrow as ptxas does, by which of their words are used
+/// (surface/narrow_surface_loads.cpp). Needs variables and calls gone.
+void narrow_surface_loads(Function& function, Module& module);
 /// Lanes of a warp meet between volatile accesses to shared memory of which one is a store. Where
 /// some may miss the place, those that come together meet (Op::warp_active with kOrdersAccesses).
 /// Not for kernels that spin: lanes may wait for a store of one that would wait for them. Needs

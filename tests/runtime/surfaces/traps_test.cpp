@@ -38,7 +38,9 @@ TEST_P(Traps, MisalignedAccessesTrapInEveryMode) {
             ".visible .entry go(.param .u64 target, .param .u32 at) {\n .reg .b64 %h; .reg .b32 "
             "%x, %r1; .reg .b16 %s1, %s2;\n ld.param.u64 %h, [target];\n ld.param.u32 %x, "
             "[at];\n " +
-            std::string(text) + "\n ret;\n}\n");
+            std::string(text) +
+            "\n .shared .b32 word;\n st.shared.b32 [word], %r1; st.shared.b16 [word], %s1;\n "
+            "ret;\n}\n");
         const auto ran = must(module.kernel("go")).launch({}, Args().surface(surface).value(x));
         ASSERT_FALSE(ran) << text;
         ASSERT_TRUE(ran.error().trap) << ran.error().text;

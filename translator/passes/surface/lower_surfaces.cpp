@@ -13,8 +13,9 @@ namespace ptx2spv::passes {
 
 namespace {
 
-void note(std::vector<std::uint8_t>& sizes, std::uint8_t bytes) {
-  if (std::find(sizes.begin(), sizes.end(), bytes) == sizes.end()) sizes.push_back(bytes);
+void note(std::vector<std::uint8_t>& sizes, unsigned bytes) {
+  if (std::find(sizes.begin(), sizes.end(), bytes) == sizes.end())
+    sizes.push_back(static_cast<std::uint8_t>(bytes));
 }
 
 Value query_word(SurfaceRecord& record, Query query) {
@@ -117,7 +118,7 @@ void find_slots(const Function& function, EntryInfo& entry) {
       switch (inst.op) {
         case Op::surf_load:
           slot.loads = true;
-          note(slot.load_bytes, op.bytes);
+          note(slot.load_bytes, op.bytes + op.unread_bytes);
           break;
         case Op::surf_store:
           slot.stores = true;

@@ -174,7 +174,7 @@ void SurfaceAccess::note_width() {
   const bool known = r_.is_static() && r_.spec().format_known;
   const Value texel =
       known ? i32(texel_bytes(r_.spec().format, r_.spec().channels)) : r_.word(abi::s_texel_bytes);
-  Value meant = b_.cmp(Op::eq, texel, i32(op_.bytes));
+  Value meant = b_.cmp(Op::eq, texel, i32(op_.bytes + op_.unread_bytes));
   if (found()) meant = b_.op2(Op::or_, meant, not1(found()));
   if (r_.dead()) meant = b_.op2(Op::or_, meant, r_.dead());
   passes::note_fault(b_, *width_site_, meant, handle_);
