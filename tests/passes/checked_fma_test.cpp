@@ -386,6 +386,13 @@ TEST(CheckedFma, many_results_are_chosen_behind_their_checks) {
   EXPECT_GT(ways.repeated, 100u);
 }
 
+/// Products of which nothing is made: other work of a loop.
+std::string work(unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i) text += fmt::format("  %{} = mul i32 %10 %10\n", 700 + i);
+  return text;
+}
+
 /// z = z^2 + c with two exits, and a sum of products beside it, from eight words of memory.
 const std::string kLoop = start(3) + R"(  %7 = constant i32 0x40800000
   br b1
@@ -483,8 +490,8 @@ TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
   std::string body = force.substr(0, force.find("  %50"));
   body += "  %46 = ffma i32 fp=f32,rn %40 %45 %20\n  %47 = ffma i32 fp=f32,rn %41 %45 %21\n";
   const std::string text = start(8) +
-                           wide_loop("  %20 = phi i32 %15 %46\n  %21 = phi i32 %16 %47\n", body,
-                                     "%10", "b5 b3\nb5:\n  br b2\n") +
+                           wide_loop("  %20 = phi i32 %15 %46\n  %21 = phi i32 %16 %47\n",
+                                     body + work(24), "%10", "b5 b3\nb5:\n  br b2\n") +
                            finish({"%46"});
   Structured p(text);
   const Profile profile = losing();
@@ -503,6 +510,7 @@ std::string loop_in_loop(const std::string& body, const std::string& outer,
          fmt::format("  %20 = phi i32 %10 {}\n", outer) +
          "  loop b8 b7\n  br b2\nb2:\n  %61 = phi i32 %1 %62\n" +
          fmt::format("  %21 = phi i32 %20 {}\n", inner) + "  loop b6 b5\n  br b3\nb3:\n" + body +
+         work(24) +
          "  %62 = add i32 %61 %9\n  %63 = ult i1 %62 %7\n  merge b4\n  cond_br %63 b5 b4\nb4:\n"
          "  br b6\nb5:\n  br b2\nb6:\n  %5 = add i32 %4 %9\n  %6 = ult i1 %5 %7\n  merge b9\n"
          "  cond_br %6 b7 b9\nb9:\n  br b8\nb7:\n  br b1\nb8:\n" +
@@ -548,9 +556,8 @@ std::string choosing_loop(const std::string& chosen, const std::string& address)
          "  loop b3 b2\n  br b4\nb4:\n" +
          fmt::format("  %70 = shl i32 {} %3\n", address) +
          "  %71 = load i32 mem=param,4,readonly %70\n  %40 = fadd i32 fp=f32,rn %71 %11\n"
-         "  %50 = ffma i32 fp=f32,rn %40 %13 %20\n  %72 = flt i1 fp=f32,rn %50 %12\n"
-         "  merge b6\n  cond_br %72 b5 b6\nb5:\n" +
-         chosen +
+         "  %50 = ffma i32 fp=f32,rn %40 %13 %20\n  %72 = flt i1 fp=f32,rn %50 %12\n" +
+         work(24) + "  merge b6\n  cond_br %72 b5 b6\nb5:\n" + chosen +
          "  br b6\nb6:\n  %52 = phi i32 %50 %51\n  %53 = phi i32 %1 %9\n"
          "  %5 = add i32 %4 %9\n  %6 = ult i1 %5 %7\n  merge b7\n  cond_br %6 b2 b7\nb7:\n"
          "  br b3\nb2:\n  br b1\nb3:\n" +
@@ -590,6 +597,37 @@ TEST(CheckedFma, branches_of_loops_may_choose_what_is_computed_but_not_what_is_r
   }
   EXPECT_GT(ways.repeated, 100u);
   EXPECT_GT(wrong, 20u) << "checks that are left out are missed";
+}
+
+TEST(CheckedFma, loops_run_to_their_end_if_zeros_are_what_fails_or_checks_are_cheap) {
+  // Sums of products with %42, made of differences %40 of words behind the addresses %60 and %61.
+  const auto runs_to_end = [](const std::string& other, const std::string& factor,
+                              const std::string& last) {
+    Structured p(
+        start(8) +
+        "  %7 = constant i32 0x7\n  %60 = load i64 mem=param,8,readonly %30\n"
+        "  %61 = load i64 mem=param,8,readonly %32\n  %62 = load i32 mem=global,4 " +
+        other + "\n  %63 = xor_ i32 %62 %8\n" +
+        wide_loop("  %20 = phi i32 %15 %50\n",
+                  "  %64 = zext i64 %4\n  %65 = add i64 %60 %64\n"
+                  "  %66 = load i32 mem=global,4 %65\n  %40 = fadd i32 fp=f32,rn %66 %63\n" +
+                      factor + "  %50 = ffma i32 fp=f32,rn %42 %13 %20\n",
+                  last, "b5 b3\nb5:\n  br b2\n") +
+        finish({"%50"}));
+    const Profile profile = losing();
+    EXPECT_TRUE(passes::checked_loops(p.f, p.m, {.profile = profile})) << print(p.f, p.m);
+    p.expect_valid();
+    return p.count(Op::flt) == 0;
+  };
+  const std::string one = "  %42 = xor_ i32 %40 %8\n", often = "%12", seven = "%7";
+  const std::string three =
+      "  %41 = fmul i32 fp=f32,rn %40 %40\n  %42 = fmul i32 fp=f32,rn %41 %40\n";
+  EXPECT_TRUE(runs_to_end("%60", one, often)) << "a difference of an element and itself";
+  EXPECT_FALSE(runs_to_end("%61", one, often)) << "of two arrays";
+  EXPECT_TRUE(runs_to_end("%61", one + work(16), often)) << "one check in much work";
+  EXPECT_TRUE(runs_to_end("%60", three, seven));
+  EXPECT_FALSE(runs_to_end("%60", three, often)) << "such a product is often small, but not zero";
+  EXPECT_FALSE(runs_to_end("%60", three + work(72), often));
 }
 
 TEST(CheckedFma, random_loops_in_loops_give_what_they_gave) {

@@ -13,12 +13,13 @@
 // execute one iteration at most.
 //
 // Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
-// second copy. Where fma do not decide how often loops turn, a thread runs the first copy to its
+// second copy. Where fma do not decide how often loops turn, a thread may run the first copy to its
 // end, whatever its checks say, so that drivers see how often it turns; and zeros pass the checks.
-// Other loops stand twice if they are innermost and test at their end: behind all checks of an
-// iteration, so that a thread whose check failed leaves before the next one. If values from before
-// the loop are all that has to be checked, a thread runs one of the copies alone, and loops of any
-// kind stand twice.
+// It does where checks are a small part of the work, or an element of an array is taken from
+// itself, as in sums over all pairs; not where others than zeros fail often. Other loops stand
+// twice if they are innermost and test at their end: behind all checks of an iteration, so that a
+// thread whose check failed leaves before the next one. If values from before the loop are all that
+// has to be checked, a thread runs one of the copies alone, and loops of any kind stand twice.
 //
 //     before: does a check fail? --> first copy --> after
 //                        |                           ^
@@ -26,6 +27,7 @@
 #include "translator/passes/legalise/checked_loops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "translator/passes/cfg/block_ends.hpp"
@@ -40,6 +42,26 @@ namespace {
 constexpr std::size_t kMostInstructions = 600;
 /// Checks of fma in a loop, at most.
 constexpr std::size_t kMostChecks = 200;
+/// Of a loop's work, the part that has to come to a check before zeros pass it.
+constexpr unsigned kMostForZeros = 9;
+
+/// About how many instructions an operation takes of a device that keeps denormals.
+unsigned work_of(Op op) {
+  switch (op) {
+    case Op::phi:
+    case Op::constant: return 0;
+    case Op::fdiv: return 10;
+    case Op::fsqrt: return 8;
+    case Op::frcp:
+    case Op::frsqrt:
+    case Op::fex2:
+    case Op::flg2:
+    case Op::fsin:
+    case Op::fcos:
+    case Op::ftanh: return 4;
+    default: return 1;
+  }
+}
 
 }  // namespace
 
@@ -208,8 +230,8 @@ bool CheckedLoops::only_chooses(BlockId b) const {
 
 /// Between a check that fails and the loop's next test a thread computes with wrong numbers. Its
 /// reads stay where the kernel reads: neither their addresses nor the branches that lead to them
-/// follow from such numbers.
-bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> native) {
+/// follow from such numbers, nor others, unless it may choose by them.
+bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> native, bool chooses) {
   bool any = false;
   for (const Value v : native) follows_[v] = true;
   const auto follow = [&](Value v) {
@@ -239,7 +261,8 @@ bool CheckedLoops::reads_are_safe(const Twin& twin, std::span<const Value> nativ
   if (!any) return true;
   for (const BlockId b : twin.blocks) {
     const Block& block = f_.blocks[b];
-    if (block.cond && follows_[block.cond] && b != test_of(nest_.innermost[b]) && !only_chooses(b))
+    if (block.cond && follows_[block.cond] && b != test_of(nest_.innermost[b]) &&
+        !(chooses && only_chooses(b)))
       return false;
     for (const Value v : block.insts)
       if (reads(v) && follows_[f_.arg(v, 0)]) return false;
@@ -256,6 +279,88 @@ bool CheckedLoops::turns_are_safe(const Twin& twin) const {
   });
 }
 
+/// The kernel's parameter that an address leads back to; none where that is not seen.
+std::optional<std::uint64_t> CheckedLoops::array_of(Value address, unsigned steps) const {
+  const Inst& inst = f_.insts[address];
+  if (inst.op == Op::load && !reads(address)) return f_.insts[f_.arg(address, 0)].imm;
+  if (steps != 0 && (inst.op == Op::add || inst.op == Op::phi))
+    for (const Value a : f_.args(address))
+      if (const auto array = array_of(a, steps - 1)) return array;
+  return std::nullopt;
+}
+
+/// Whether it is the difference of two elements of an array, which may be one and the same.
+bool CheckedLoops::is_within_array(Value difference) const {
+  if (f_.insts[difference].op != Op::fadd) return false;
+  std::optional<std::uint64_t> arrays[2];
+  for (const unsigned i : {0u, 1u}) {
+    Value a = f_.arg(difference, i);
+    if (f_.insts[a].op == Op::xor_) a = f_.arg(a, 0);
+    if (reads(a)) arrays[i] = array_of(f_.arg(a, 0));
+  }
+  return arrays[0] && arrays[0] == arrays[1];
+}
+
+/// The factors of a value that may be differences.
+void CheckedLoops::find_differences(Value v, unsigned steps, std::vector<Value>& found) const {
+  const Inst& inst = f_.insts[v];
+  if (inst.op == Op::fadd || inst.op == Op::ffma) return found.push_back(v);
+  const bool is_product = inst.op == Op::fmul;
+  if (steps == 0 || (!is_product && inst.op != Op::xor_ && inst.op != Op::and_)) return;
+  for (unsigned i = 0; i < (is_product ? 2 : 1); ++i)
+    find_differences(f_.arg(v, i), steps - 1, found);
+}
+
+/// About the logarithm to base two of how often the loop turns: by a number that counts from a
+/// constant to another; or else as if it was often.
+int CheckedLoops::turns_of(std::uint32_t loop) const {
+  constexpr int kOften = 15;
+  const auto is_constant = [&](Value v) { return f_.insts[v].op == Op::constant; };
+  const auto word = [&](Value v) {
+    return std::int64_t{static_cast<std::int32_t>(f_.insts[v].imm)};
+  };
+  const BlockId test = end_test_of(loop);
+  const Value condition = test == kNoBlock ? 0 : f_.blocks[test].cond;
+  if (!condition || f_.insts[condition].count != 2 || !is_constant(f_.arg(condition, 1)))
+    return kOften;
+  Value counter = f_.arg(condition, 0);
+  if (f_.insts[counter].op == Op::add) counter = f_.arg(counter, 0);
+  if (f_.insts[counter].op != Op::phi || f_.insts[counter].type != Type::i32) return kOften;
+  std::int64_t first = 0, step = 0;
+  for (const Value a : f_.args(counter))
+    if (is_constant(a))
+      first = word(a);
+    else if (f_.insts[a].op == Op::add && f_.arg(a, 0) == counter && is_constant(f_.arg(a, 1)))
+      step = word(f_.arg(a, 1));
+  const std::int64_t turns = step != 0 ? (word(f_.arg(condition, 1)) - first) / step : 0;
+  return turns < 1 ? kOften : std::bit_width(static_cast<std::uint64_t>(turns));
+}
+
+/// Whether a thread should run the first copy to its end, for zeros to pass its checks. Those are
+/// longer then, and where one fails for another reason, a warp runs all of the loop twice.
+bool CheckedLoops::pays_to_end(const Twin& twin) const {
+  constexpr int kThreads = 5;  // of a warp: 2^5
+  constexpr int kFraction = 23;
+  unsigned work = 0, checks = 0;
+  int often = kThreads;
+  for (const BlockId b : twin.blocks) {
+    if (f_.blocks[b].merge == Merge::loop) often += turns_of(nest_.innermost[b]);
+    for (const Value v : f_.blocks[b].insts) work += work_of(f_.insts[v].op);
+  }
+  bool has_zeros = false, is_rare = true;
+  for (const FmaChecks::Check& check : twin.fma_checks) {
+    if (home_[check.value] == kNoBlock || !inside_[home_[check.value]]) continue;
+    ++checks;
+    std::vector<Value> found;
+    find_differences(check.value, FmaChecks::kSteps, found);
+    has_zeros =
+        has_zeros || std::ranges::any_of(found, [&](Value d) { return is_within_array(d); });
+    // One of 2^n differences is below 2^-n, and so are the factors of a product.
+    is_rare = is_rare && check.grid - kFraction > often * static_cast<int>(found.size());
+  }
+  return is_rare && (has_zeros || kMostForZeros * checks <= work);
+}
+
 bool CheckedLoops::plan(Twin& twin) {
   if (!can_leave(twin)) return false;
   for (const BlockId b : twin.blocks) inside_[b] = true;
@@ -263,7 +368,7 @@ bool CheckedLoops::plan(Twin& twin) {
   bool can = true;
   for (const BlockId b : twin.blocks)
     for (const Value v : f_.blocks[b].insts) can = can && checks_.follow(v, preferred(v));
-  can = can && check_edges(twin) && reads_are_safe(twin, checks_.native());
+  can = can && check_edges(twin) && reads_are_safe(twin, checks_.native(), true);
   unsigned saved = 0, spent = 0;
   for (const Value v : checks_.native()) saved += saved_by(f_.insts[v].op);
   for (const Value v : checks_.checks()) {
@@ -409,9 +514,9 @@ bool CheckedLoops::plan_fma(Twin& twin) {
   twin.fma_checks.assign(fma_.checks().begin(), fma_.checks().end());
   for (const BlockId b : twin.blocks) inside_[b] = true;
   can = can && !native.empty() && twin.fma_checks.size() <= kMostChecks &&
-        reads_are_safe(twin, native);
-  twin.to_end = can && turns_are_safe(twin);
-  can = can && (twin.to_end || can_leave(twin));
+        reads_are_safe(twin, native, true);
+  twin.to_end = can && turns_are_safe(twin) && pays_to_end(twin);
+  can = can && (twin.to_end || (can_leave(twin) && reads_are_safe(twin, native, false)));
   for (const BlockId b : twin.blocks) inside_[b] = false;
   if (can)
     for (const Value v : native) f_.insts[v].fp.checked = true;

@@ -1,6 +1,7 @@
 // Loops that stand twice, natively with checks and exactly: private to checked_loops.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -67,8 +68,13 @@ class CheckedLoops {
   unsigned preferred(Value v) const;
   void assume_phis(const Twin& twin);
   bool check_edges(const Twin& twin);
-  bool reads_are_safe(const Twin& twin, std::span<const Value> native);
+  bool reads_are_safe(const Twin& twin, std::span<const Value> native, bool chooses);
   bool turns_are_safe(const Twin& twin) const;
+  std::optional<std::uint64_t> array_of(Value address, unsigned steps = FmaChecks::kSteps) const;
+  bool is_within_array(Value difference) const;
+  void find_differences(Value v, unsigned steps, std::vector<Value>& found) const;
+  int turns_of(std::uint32_t loop) const;
+  bool pays_to_end(const Twin& twin) const;
   bool reads(Value v) const;
   bool only_chooses(BlockId b) const;
 
