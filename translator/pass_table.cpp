@@ -255,6 +255,13 @@ constexpr Pass kPasses[] = {
     {Phase::structure, "native-barriers", Form::variables, kRequired, for_device,
      [](PassContext& c) { passes::native_barriers(c.function); },
      "the barriers that are left are the workgroup's own"},
+    {Phase::structure, "batch-loads", Form::variables, kOptional,
+     [](const PassContext& c) {
+       return c.optimize && c.model == ThreadModel::direct && for_device(c) &&
+              native_subgroups(c.profile);
+     },
+     [](PassContext& c) { passes::batch_loads(c.function); },
+     "where warps wait for memory together: before structurize, while a loop is easily copied"},
     {Phase::structure, "structurize", Form::variables, kRequired, always, steps::structurize,
      "makes SPIR-V's nested constructs out of any graph; only irreducible parts become a "
      "dispatcher"},

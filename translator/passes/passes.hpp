@@ -65,6 +65,9 @@ bool native_product(const WarpProduct& form, const Profile& profile);
 /// Makes products of matrices exchanges between the threads of a warp and arithmetic, but those
 /// that are native on a device of `native`. Returns whether there was one. Needs variables.
 bool expand_products(Function& function, Module& module, const Profile* native = nullptr);
+/// Where iterations of a loop are certain to come, their loads of global memory are one after the
+/// other. Needs variables. Returns whether there was such a loop.
+bool batch_loads(Function& function);
 /// Makes warp operations the device's subgroups'. Needs: the direct model, and operations that all
 /// threads of a warp reach together, but those that have ended: none where `all_come`, and then
 /// rows of the block are whole warps. Products of matrices stay. Returns whether it changed
