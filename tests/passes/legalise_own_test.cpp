@@ -249,5 +249,49 @@ b0:
   }
 }
 
+// Nor where only numbers come of it: %10 has either NaN of %4 and %5.
+TEST(LegaliseFloat, between_nan_that_nothing_tells_apart_there_is_nothing_to_choose) {
+  const struct {
+    const char* use;
+    std::size_t chosen;
+  } kCases[] = {
+      {"  store mem=slot,8 %1 %10\n  br b2\n", 1},
+      {"  %11 = high i32 %10\n  store mem=slot,4 %1 %11\n  br b2\n", 1},
+      {"  %11 = fcvt i32 fp=f64,to:f32,rn %10\n  store mem=slot,4 %1 %11\n  br b2\n", 1},
+      {"  %11 = fmax i64 fp=f64 %10 %3\n  store mem=slot,8 %1 %11\n  br b2\n", 1},
+      {"  %11 = fcvt i32 fp=f64,to:s32,rzi %10\n  store mem=slot,4 %1 %11\n  br b2\n", 0},
+      {"  %11 = fcvt i32 fp=f64,to:f32,rn %10\n  %12 = fmul i32 fp=f32,rn %11 %11\n"
+       "  store mem=slot,4 %1 %12\n  br b2\n",
+       0},
+      {"  %11 = fmul i64 fp=f64,rn %10 %10\n  %12 = xor_ i64 %11 %6\n"
+       "  %13 = flt i1 fp=f64 %12 %3\n  cond_br %13 b1 b2\n",
+       0},
+  };
+  for (const auto& each : kCases) {
+    Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x8
+  %3 = constant i64 0x4008000000000000
+  %4 = load i64 mem=param,8,readonly %1
+  %5 = load i64 mem=param,8,readonly %2
+  %6 = constant i64 0x8000000000000000
+  %10 = fadd i64 fp=f64,rn %4 %5
+{}
+b1:
+  store mem=slot,4 %1 %2
+  br b2
+b2:
+  exit
+)",
+                         each.use));
+    const std::size_t before = p.count(Op::select);
+    Profile profile = *find_profile("nvidia");
+    profile.exactness.second_nan64 = false;
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+    EXPECT_EQ(p.count(Op::select) - before, each.chosen) << each.use;
+  }
+}
+
 }  // namespace
 }  // namespace ptx2spv

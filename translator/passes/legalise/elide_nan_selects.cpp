@@ -1,9 +1,12 @@
 // NVIDIA's single precision has one NaN, so lowering selects 0x7fffffff where signs are changed as
 // bits, and legalise_float after each operation of a device whose arithmetic may give another one.
 // Which NaN it is matters only where something looks at the bits: sums, products and comparisons of
-// NaN have the same results for all of them.
+// NaN have the same results for all of them. Double precision keeps NaN, but those of a value that
+// only leads to comparisons and integers may be any as well.
 #include <vector>
 
+#include "translator/ir/double_signs.hpp"
+#include "translator/passes/legalise/nan_uses.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
 
@@ -11,19 +14,23 @@ namespace ptx2spv::passes {
 
 namespace {
 
-constexpr std::uint32_t kNan = 0x7fffffff, kInfinity = 0x7f800000, kSign = 0x80000000;
+constexpr std::uint32_t kNan = 0x7fffffff;
 
-class NanSelects {
+class NanUses {
  public:
-  explicit NanSelects(Function& function) : f_(function) {}
-
-  bool run() {
+  explicit NanUses(const Function& function) : f_(function) {
     note_uses();
     spread();
-    return SsaRewriter(f_).run([&](Value v) {
-      const Value number = selected(v);
-      return number && !observed_[v] ? number : v;
-    });
+  }
+
+  const std::vector<bool>& observed() const { return observed_; }
+
+  /// The y of isnan(x) ? 0x7fffffff : y, where y is x or -x or |x|, or 0.
+  Value selected(Value v) const {
+    if (!is(v, Op::select, 3) || f_.insts[v].type != Type::i32) return 0;
+    const Value number = f_.arg(v, 2), nan = tested(f_.arg(v, 0));
+    if (!nan || !constant(f_.arg(v, 1), kNan)) return 0;
+    return number == nan || negated(number) == nan || magnitude_of(number) == nan ? number : 0;
   }
 
  private:
@@ -34,33 +41,30 @@ class NanSelects {
     observes  ///< it looks at the bits
   };
 
-  bool constant(Value v, std::uint32_t bits) const {
+  bool constant(Value v, std::uint64_t bits) const {
     return f_.insts[v].op == Op::constant && f_.insts[v].imm == bits;
   }
   bool is(Value v, Op op, unsigned count) const {
     return f_.insts[v].op == op && f_.insts[v].count == count;
   }
-  /// The x of x & 0x7fffffff, or 0.
+  bool wide(Value v) const { return f_.insts[v].type == Type::i64; }
+  std::uint64_t sign(Value v) const { return std::uint64_t{1} << (wide(v) ? 63 : 31); }
+  /// The x of a sign cleared, or 0.
   Value magnitude_of(Value v) const {
     if (!is(v, Op::and_, 2)) return 0;
-    if (constant(f_.arg(v, 1), kNan)) return f_.arg(v, 0);
-    return constant(f_.arg(v, 0), kNan) ? f_.arg(v, 1) : 0;
+    if (constant(f_.arg(v, 1), sign(v) - 1)) return f_.arg(v, 0);
+    return constant(f_.arg(v, 0), sign(v) - 1) ? f_.arg(v, 1) : 0;
   }
   /// The x that the truth value tests for NaN, or 0.
   Value tested(Value v) const {
-    if (!is(v, Op::ult, 2) || !constant(f_.arg(v, 0), kInfinity)) return 0;
+    const std::uint64_t infinity =
+        is(v, Op::ult, 2) && wide(f_.arg(v, 0)) ? 0x7ff0000000000000 : 0x7f800000;
+    if (!is(v, Op::ult, 2) || !constant(f_.arg(v, 0), infinity)) return 0;
     return magnitude_of(f_.arg(v, 1));
   }
   /// The x of -x, or 0.
   Value negated(Value v) const {
-    return is(v, Op::xor_, 2) && constant(f_.arg(v, 1), kSign) ? f_.arg(v, 0) : 0;
-  }
-  /// The y of isnan(x) ? 0x7fffffff : y, where y is x or -x or |x|, or 0.
-  Value selected(Value v) const {
-    if (!is(v, Op::select, 3) || f_.insts[v].type != Type::i32) return 0;
-    const Value number = f_.arg(v, 2), nan = tested(f_.arg(v, 0));
-    if (!nan || !constant(f_.arg(v, 1), kNan)) return 0;
-    return number == nan || negated(number) == nan || magnitude_of(number) == nan ? number : 0;
+    return is(v, Op::xor_, 2) && constant(f_.arg(v, 1), sign(v)) ? f_.arg(v, 0) : 0;
   }
 
   /// Whether a selection's first value is compared by its condition, which holds for no NaN.
@@ -70,13 +74,22 @@ class NanSelects {
     return f_.arg(condition, 0) == f_.arg(v, 1) || f_.arg(condition, 1) == f_.arg(v, 1);
   }
 
+  /// Whether it makes a double's NaN quiet, of which the number is chosen.
+  bool double_quiet(Value v) const {
+    return wide(v) && constant(f_.arg(v, 1), std::uint64_t{1} << 51);
+  }
+  /// Whether a conversion keeps what it can of a NaN.
+  static bool keeps(NumKind kind) { return kind == NumKind::f32 || kind == NumKind::f64; }
+
   Use use(Value user, unsigned operand) const {
     const Op op = f_.insts[user].op;
     if (is_within(op, Op::native_feq, Op::native_fle)) return Use::none;
     if (is_within(op, Op::native_fadd, Op::native_fmax) || op == Op::native_unary)
       return Use::passes;
-    if (is_within(op, Op::fadd, Op::funord) && f_.insts[user].fp.kind == NumKind::f32)
-      return Use::none;
+    const FpAttr& fp = f_.insts[user].fp;
+    if (is_within(op, Op::fadd, Op::funord) && fp.kind == NumKind::f32) return Use::none;
+    if (is_within(op, Op::fadd, Op::funord) && fp.kind == NumKind::f64)
+      return op < Op::feq ? Use::passes : Use::none;
     switch (op) {
       case Op::phi: return Use::passes;
       case Op::select:
@@ -84,9 +97,12 @@ class NanSelects {
                                                                               : Use::passes;
       case Op::and_: return magnitude_of(user) ? Use::passes : Use::observes;
       case Op::xor_:
-        return constant(f_.arg(user, operand ^ 1), kSign) ? Use::passes : Use::observes;
+        return constant(f_.arg(user, operand ^ 1), sign(user)) ? Use::passes : Use::observes;
+      case Op::or_: return double_quiet(user) ? Use::passes : Use::observes;
       case Op::ult: return tested(user) ? Use::none : Use::observes;
-      case Op::fcvt: return f_.insts[user].fp.to < NumKind::f16 ? Use::none : Use::observes;
+      case Op::fcvt:
+        if (fp.to < NumKind::f16) return Use::none;
+        return keeps(fp.kind) && keeps(fp.to) ? Use::passes : Use::observes;
       default: return Use::observes;
     }
   }
@@ -98,7 +114,7 @@ class NanSelects {
       for (const Value v : block.insts) {
         const auto args = f_.args(v);
         for (unsigned i = 0; i < args.size(); ++i) {
-          if (f_.insts[args[i]].type != Type::i32) continue;
+          if (f_.insts[args[i]].type == Type::i1) continue;
           const Use how = use(v, i);
           if (how == Use::passes) from_[v].push_back(args[i]);
           if (how == Use::observes) observe(args[i]);
@@ -120,7 +136,7 @@ class NanSelects {
     }
   }
 
-  Function& f_;
+  const Function& f_;
   std::vector<bool> observed_;            ///< something looks at the value's bits
   std::vector<std::vector<Value>> from_;  ///< whose NaN a value may have
   std::vector<Value> work_;
@@ -128,6 +144,14 @@ class NanSelects {
 
 }  // namespace
 
-bool elide_nan_selects(Function& function) { return NanSelects(function).run(); }
+std::vector<bool> observed_nans(const Function& function) { return NanUses(function).observed(); }
+
+bool elide_nan_selects(Function& function) {
+  const NanUses uses(function);
+  return SsaRewriter(function).run([&](Value v) {
+    const Value number = uses.selected(v);
+    return number && !uses.observed()[v] ? number : v;
+  });
+}
 
 }  // namespace ptx2spv::passes

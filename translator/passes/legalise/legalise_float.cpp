@@ -4,6 +4,7 @@
 #include "translator/ir/double_signs.hpp"
 #include "translator/ir/names.hpp"
 #include "translator/passes/legalise/legalise_float.hpp"
+#include "translator/passes/legalise/nan_uses.hpp"
 
 namespace ptx2spv::passes::floats {
 
@@ -13,9 +14,10 @@ bool FloatLegaliser::run() {
     for (const Value v : block.insts) {
       const Inst& inst = f_.insts[v];
       if (!known_ && is_within(inst.op, Op::fadd, Op::ffma) && inst.fp.kind == NumKind::f64)
-        known_.emplace(f_);
+        known_.emplace(f_), observed_ = observed_nans(f_);
     }
   return rewrite_.run([&](Value v) {
+    nan_is_observed_ = v < observed_.size() && observed_[v];
     const Inst inst = f_.insts[v];
     const bool semantic = inst.op == Op::fcvt || inst.op == Op::funord || find_row(inst.op);
     if (!semantic) {
@@ -154,7 +156,8 @@ FloatLegaliser::Nan FloatLegaliser::nan_of_operation(const Inst& inst,
 /// fma where ptxas does, but matrix instructions have an order.
 Value FloatLegaliser::choose_nan(const Inst& inst, const std::vector<Value>& args, Value result) {
   const bool fma = inst.op == Op::ffma;
-  if (p_.exactness.second_nan64 || (!fma && inst.op != Op::fadd && inst.op != Op::fmul) ||
+  if (p_.exactness.second_nan64 || !nan_is_observed_ ||
+      (!fma && inst.op != Op::fadd && inst.op != Op::fmul) ||
       (fma && p_.exactness.canonical_nan32 && !inst.fp.nan))
     return result;
   const Value first = nan_of(args[0]).of, second = nan_of(args[1]).of;

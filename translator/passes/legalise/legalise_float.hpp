@@ -270,6 +270,8 @@ class FloatLegaliser {
   FloatRanges ranges_;
   std::unordered_map<Value, Nan> nans_;  ///< of doubles
   std::optional<KnownBits> known_;       ///< if there are sums and products of doubles
+  std::vector<bool> observed_;   ///< by value, with known_: whether it matters which NaN it is
+  bool nan_is_observed_ = true;  ///< of the value in work
   /// A result of f16: the operation, and the word that has it as a half.
   struct Half {
     Inst inst;
