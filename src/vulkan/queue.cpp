@@ -23,6 +23,8 @@ using std::chrono::microseconds;
 /// and no less and no more than this.
 constexpr int kCosts = 8;
 constexpr microseconds kLeastGap{20}, kMostGap{200};
+/// The same while the lane has something to do, of a device that is asked for it.
+constexpr microseconds kBusyGap{80};
 /// So long after it began what was recorded is submitted, though nothing follows and nobody waits.
 constexpr microseconds kLeftAlone{100};
 /// So long a wait asks before it sleeps.
@@ -335,9 +337,16 @@ bool Queue::is_due(Lane& lane, const Recording& recording, When when) {
   const bool spare = when == When::now && recording.apart && lasts(lane);
   if ((when < When::together && !spare) || shared_ || has_timeout() || lane.records == kTogether)
     return true;
+  const Clock::duration since = Clock::now() - sent_at_;
+  if (polls_) {
+    // Between submissions the device has nothing to do for longer than a small launch takes.
+    const std::uint64_t sent = lane.sent.load(std::memory_order_relaxed);
+    if (!passed(value_of(recording.lane, sent))) return since >= kBusyGap;
+    if (lane.awaited || recording.takes != Takes::little) return true;
+  }
   const auto lanes = std::ranges::count_if(lanes_, [](const Lane& each) { return each.recorded; });
   const auto gap = std::clamp<Clock::duration>(lanes * kCosts * cost_, kLeastGap, kMostGap);
-  return Clock::now() - sent_at_ >= gap;
+  return since >= gap;
 }
 
 Result<std::uint64_t> Queue::end(Recording&& recording, When when) {
@@ -386,7 +395,7 @@ VkResult Queue::send_recorded(Lane& lane, VkCommandBuffer after, bool signal) {
   // One value stands for both.
   const std::uint64_t number = promised ? lane.submitted.load(std::memory_order_relaxed)
                                         : last_.load(std::memory_order_relaxed) + 1;
-  signal = signal || (recorded && lane.noticed) || lane.unsignalled + 1 >= kUnsignalled;
+  signal = signal || polls_ || (recorded && lane.noticed) || lane.unsignalled + 1 >= kUnsignalled;
   const Clock::time_point start = Clock::now();
   const auto submit = [&] { return send(lane, {buffers, count}, signal ? number : 0, true); };
   if (result == VK_SUCCESS) result = promised ? persist(submit) : submit();

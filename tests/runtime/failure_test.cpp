@@ -219,6 +219,56 @@ TEST_F(Together, LaunchesShareSubmissionsInTheirOrder) {
   EXPECT_LT(g_submissions, 200);
 }
 
+VKAPI_ATTR VkResult VKAPI_CALL submit_counted(VkQueue queue, std::uint32_t count,
+                                              const VkSubmitInfo* submits, VkFence fence) {
+  ++g_submissions;
+  return g_submit(queue, count, submits, fence);
+}
+
+TEST_F(Together, ADeviceWithNothingToDoIsGivenWhatSomeoneProbablyWaitsFor) {
+  device.state()->queue.set_polls(true);
+  for (int i = 0; i < 10; ++i) {
+    launch(1);
+    must(stream.synchronize());
+    g_submissions = 0;
+    launch(1);
+    EXPECT_EQ(g_submissions, 1);
+    must(stream.synchronize());
+    EXPECT_EQ(g_submissions, 1);
+  }
+}
+
+TEST_F(Together, ADeviceWithNothingToDoIsGivenWhatTakesLonger) {
+  runtime::Queue& queue = device.state()->queue;
+  queue.set_polls(true);
+  launch(1);
+  must(stream.synchronize());
+  for (int i = 0; i < 10; ++i) {
+    g_submissions = 0;
+    count.state()->tier.time_of(1) = 100;
+    launch(1);
+    EXPECT_EQ(g_submissions, 1);
+    while (!queue.reached(queue.submitted())) std::this_thread::yield();
+  }
+}
+
+TEST_F(Together, ABusyDeviceIsGivenMoreAtATime) {
+  device.state()->queue.set_polls(true);
+  vk.QueueSubmit = submit_counted;
+  launch(1);
+  const auto counter = vk.GetSemaphoreCounterValue;
+  vk.GetSemaphoreCounterValue = counter_stands;
+  count.state()->tier.time_of(1) = 100;
+  g_submissions = 0;
+  const auto start = std::chrono::steady_clock::now();
+  launch(200);
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  EXPECT_LE(g_submissions, took.count() / 80 + 1);
+  vk.GetSemaphoreCounterValue = counter;
+  must(stream.synchronize());
+  EXPECT_EQ(read_buffer<std::uint32_t>(cell, 1)[0], 204u);
+}
+
 TEST_F(Together, LaunchesAreSubmittedAtOnceWhereNoThreadCanSeeToThem) {
   pthread_attr_t usual, huge;
   ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
