@@ -153,6 +153,31 @@ TEST(BatchLoads, ManyWaitTogetherAlready) {
   same(of_words(3), 3, 3);
 }
 
+TEST(BatchLoads, RestsOfUnrolledLoopsStay) {
+  for (const unsigned most : {3u, 7u}) {
+    std::string text = loop(R"(  %20 = load i32 mem=global,4 %10
+  set_var $0 %20
+  %21 = constant i32 0xffffffff
+  %22 = get_var i32 $3
+  %23 = add i32 %22 %21
+  set_var $3 %23
+)",
+                            R"(  %61 = get_var i32 $3
+  %62 = constant i32 0x0
+  %63 = ne i1 %61 %62
+  cond_br %63 b1 b2
+)");
+    // The slot's word is the number of iterations, at least one.
+    const std::string start = "  set_var $3 %1\n";
+    text.replace(text.find(start), start.size(),
+                 fmt::format("  %5 = constant i32 {:#x}\n  %6 = and_ i32 %2 %5\n"
+                             "  %7 = constant i32 0x1\n  %8 = umax i32 %6 %7\n"
+                             "  %9 = and_ i32 %8 %5\n  set_var $3 %9\n",
+                             most));
+    same(text, 1, most == 3 ? 1 : 5);
+  }
+}
+
 TEST(BatchLoads, WhatMayChangeTheMemoryOrTheEndPreventsIt) {
   same(loop(kSum + "  store mem=global,4 %10 %22\n"), 1, 1);
   same(loop("  %20 = load i32 mem=global,4,volatile %10\n  set_var $0 %20\n"), 1, 1);

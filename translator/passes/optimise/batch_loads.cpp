@@ -38,7 +38,7 @@ class BatchLoads {
     bool any = false;
     const auto blocks = static_cast<BlockId>(f_.blocks.size());
     for (BlockId block = 0; block < blocks; ++block) {
-      if (!iterates(block) || !find_early(block)) continue;
+      if (!iterates(block) || is_rest(block) || !find_early(block)) continue;
       batch(block);
       any = true;
     }
@@ -75,6 +75,32 @@ class BatchLoads {
           inst.mem.space == Space::shared && !inst.mem.is_volatile;
       return ++size <= kMost && (is_pure(inst) || is_load(inst) || in_shared);
     });
+  }
+
+  /// Whether it is what compilers leave of a loop that they have unrolled: a variable counts down
+  /// from the rest of a division by as many iterations.
+  bool is_rest(BlockId loop) const {
+    return std::ranges::any_of(f_.blocks[loop].insts, [&](Value v) {
+      const Inst& set = f_.insts[v];
+      if (set.op != Op::set_var || !is_with_constant(f_.arg(v, 0), Op::add, 0xffffffff, 0xffffffff))
+        return false;
+      const Inst& before = f_.insts[f_.arg(f_.arg(v, 0), 0)];
+      return before.op == Op::get_var && before.imm == set.imm && starts_low(set.imm, loop);
+    });
+  }
+  bool starts_low(std::uint64_t var, BlockId loop) const {
+    for (const Block& block : f_.blocks)
+      for (const Value v : block.insts)
+        if (&block != &f_.blocks[loop] && f_.insts[v].op == Op::set_var && f_.insts[v].imm == var &&
+            !is_with_constant(f_.arg(v, 0), Op::and_, 0, kIterations - 1))
+          return false;
+    return true;
+  }
+  /// Whether it is the operation with a constant from `least` to `most`.
+  bool is_with_constant(Value v, Op op, std::uint64_t least, std::uint64_t most) const {
+    if (f_.insts[v].op != op) return false;
+    const Inst& second = f_.insts[f_.arg(v, 1)];
+    return second.op == Op::constant && least <= second.imm && second.imm <= most;
   }
 
   /// Finds values that no load of the loop is part of, in this or an earlier iteration, and the
