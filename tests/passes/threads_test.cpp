@@ -242,6 +242,23 @@ b0:
   EXPECT_EQ(scopes, (std::vector<std::uint64_t>{1, 0}));
 }
 
+TEST(RelaxBarrierScope, what_others_wrote_is_ordered_too) {
+  for (const char* waits : {"%3 = load i32 mem=global,4,volatile %2", "memory_barrier"}) {
+    Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i64 0x100000000
+  {}
+  control_barrier
+  %4 = load i32 mem=global,4 %2
+  store mem=shared,4 %1 %4
+  exit
+)",
+                         waits));
+    EXPECT_FALSE(passes::relax_barrier_scope(p.f, p.m)) << waits;
+  }
+}
+
 TEST(RelaxBarrierScope, a_write_at_a_loops_end_reaches_the_barrier_at_its_beginning) {
   Parsed p(R"(
 b0:
