@@ -362,6 +362,13 @@ uint bf16_from_f32_mode(const in uint a, const in uint mode)
     return PICK(magnitude > F32_INF, 0x7fffu, r);
 }
 
+// A carry out of the digits goes into the exponent, up to infinity.
+uint bf16_from_f32_rn(const in uint a)
+{
+    uint r = a + 0x7fffu + ((a >> 16) & 1u);
+    return PICK((a & F32_NAN) > F32_INF, F32_NAN, r) >> 16;
+}
+
 uint f32_from_bf16(const in uint a)
 {
     return a << 16;
@@ -427,5 +434,5 @@ uint f16_from_f32_rp(const in uint a)
 }
 
 ROUNDED_1(uint, f16_from_f64, uvec2)
-ROUNDED_1(uint, bf16_from_f32, uint)
+DIRECTED_1(uint, bf16_from_f32, uint)
 ROUNDED_1(uint, bf16_from_f64, uvec2)

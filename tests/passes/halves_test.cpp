@@ -1,6 +1,9 @@
 // Arithmetic of halves on devices that have it, or only conversions of halves, or neither.
 #include "tests/support/halves.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <random>
 
 #include "ptx2spv/profile.hpp"
@@ -128,6 +131,97 @@ TEST(Halves, packed_operations_are_one_of_the_device_and_give_the_same_as_routin
       ASSERT_EQ(word(memory, Space::slot, 8), half_mul(sum & 0xffff, in[2] >> 16));
     }
   }
+}
+
+/// Of 1, 8 and 7 bits; a product is exact in double precision.
+double brain(std::uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+
+std::uint32_t brain_of(double sum, double lost) {
+  if (std::isnan(sum)) return 0x7fff;
+  const std::uint32_t sign = std::signbit(sum) ? 0x8000 : 0;
+  if (sign) sum = -sum, lost = -lost;
+  // The greatest number that is not above the sum, and the next.
+  std::uint32_t least = 0, most = 0x7f80;
+  while (most - least > 1) {
+    const std::uint32_t middle = (least + most) / 2;
+    (brain(middle) < sum || (brain(middle) == sum && lost >= 0) ? least : most) = middle;
+  }
+  const double next = most == 0x7f80 ? 0x1p128 : brain(most);
+  const double tie = (brain(least) + next) / 2;
+  const bool up = sum > tie || (sum == tie && (lost > 0 || (lost == 0 && least % 2 != 0)));
+  return sign | (up ? most : least);
+}
+
+/// Rounded once.
+std::uint32_t brain_fma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  const double x = brain(a) * brain(b), y = brain(c), sum = x + y, part = sum - x;
+  const double lost = (x - (sum - part)) + (y - part);
+  return brain_of(sum, std::isfinite(sum) ? lost : 0);
+}
+
+TEST(Halves, a_bf16_fma_is_rounded_once) {
+  std::mt19937 random(7);
+  std::vector<std::uint32_t> numbers = {0,      1,      2,      3,      0x7f,   0x80,   0x81,
+                                        0x100,  0x3f7f, 0x3f80, 0x3f81, 0x7b00, 0x7aff, 0x7e81,
+                                        0x7f00, 0x7f7f, 0x7f80, 0x7fff, 0x1f91, 0x1fe2, 0x3fc0};
+  for (std::size_t i = 0, n = numbers.size(); i < n; ++i) numbers.push_back(numbers[i] | 0x8000);
+  const auto any = [&] { return static_cast<std::uint32_t>(random()) & 0xffff; };
+  const std::string variable[] = {"load i32 mem=param,4,readonly %1",
+                                  "load i32 mem=param,4,readonly %2",
+                                  "load i32 mem=param,4,readonly %3"};
+  for (const unsigned which : {3u, 0u, 1u, 2u})
+    for (const std::uint32_t fixed : {0u, 0x8000u, 1u, 0x3f80u, 0x3f40u, 0xbfc0u, 0x7f7fu}) {
+      if (which == 3 && fixed != 0) continue;
+      std::string from[3];
+      for (unsigned k = 0; k < 3; ++k)
+        from[k] = k == which ? fmt::format("constant i32 {:#x}", fixed) : variable[k];
+      Parsed p(fmt::format(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = constant i32 0x4
+  %3 = constant i32 0x8
+  %4 = {}
+  %5 = {}
+  %6 = {}
+  %7 = ffma i32 fp=bf16,rn %4 %5 %6
+  store mem=slot,4 %1 %7
+  exit
+)",
+                           from[0], from[1], from[2]));
+      Profile profile = *find_profile("nvidia");
+      EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
+      p.expect_valid();
+      EXPECT_EQ(p.count(Op::library), 1u) << print(p.f, p.m);
+      RunOptions options{.trace = false};
+      options.operation = [&](const Function&, const Inst& inst, std::span<const Bits> args,
+                              Bits& result) { return operate(kDevices[0], inst, args, result); };
+      options.library = [](std::string_view name, std::span<const Bits> args, Bits& result) {
+        result = Bits::of(brain_of(std::bit_cast<float>(args[0].w[0]), 0));
+        return name == "bf16_from_f32_rn";
+      };
+      Memory memory;
+      memory.of(Space::slot).resize(4);
+      const auto check = [&](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+        std::uint32_t in[3] = {a, b, c};
+        if (which < 3) in[which] = fixed;
+        for (unsigned k = 0; k < 3; ++k) put(memory, Space::param, 4 * k, in[k]);
+        ASSERT_EQ(p.run(memory, options).error, "");
+        ASSERT_EQ(word(memory, Space::slot, 0), brain_fma(in[0], in[1], in[2]))
+            << std::hex << in[0] << " * " << in[1] << " + " << in[2];
+      };
+      for (const std::uint32_t a : numbers)
+        for (const std::uint32_t b : numbers)
+          for (const std::uint32_t c : numbers)
+            if (random() % (which == 3 ? 4 : 50) == 0) check(a, b, c);
+      for (int i = 0; i < (which == 3 ? 15000 : 1000); ++i) {
+        const std::uint32_t a = any(), b = any();
+        // An addend near the product, or below it by its digits, often makes a tie.
+        const std::uint32_t product = brain_of(brain(a) * brain(b), 0);
+        const std::uint32_t c =
+            i % 3 == 0 ? any() : (product ^ (any() & 0x8000)) - 0x80 * (any() % 20) + any() % 2;
+        check(a, b, c & 0xffff);
+      }
+    }
 }
 
 }  // namespace

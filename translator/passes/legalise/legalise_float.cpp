@@ -340,6 +340,8 @@ Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> 
     if (kind == NumKind::f16) {
       const Value product = b_.inst(Op::native_fmul, Type::i32, {args[0], args[1]});
       exact = only_nan(NumKind::f32, sum_to_odd(Type::i32, product, args[2]));
+    } else if (native_exact(Op::fadd, NumKind::f32, false, false)) {
+      exact = brain_fma(args);
     } else {
       args.push_back(b_.i32(kRoundOdd));
       exact = call("f32_fma_mode", Type::i32, args);
@@ -373,7 +375,11 @@ Value FloatLegaliser::half(const Inst& inst, const Row& row, std::vector<Value> 
 }
 
 Value FloatLegaliser::widen(NumKind kind, Value a) {
-  if (kind == NumKind::bf16) return b_.op2(Op::shl, a, b_.i32(16));
+  if (kind == NumKind::bf16) {
+    const Inst& inst = f_.insts[a];
+    if (inst.op == Op::constant) return b_.i32(static_cast<std::uint32_t>(inst.imm) << 16);
+    return b_.op2(Op::shl, a, b_.i32(16));
+  }
   if (kind != NumKind::f16) return a;
   return p_.exactness.exact_widen16 ? b_.inst(Op::native_widen16, Type::i32, {a})
                                     : call("f32_from_f16", Type::i32, {a});

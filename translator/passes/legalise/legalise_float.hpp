@@ -189,13 +189,17 @@ class FloatLegaliser {
   // Drivers fold x + 0 and x * 0 and lose the sign of zero; and these need no arithmetic at all.
   std::optional<Value> with_constant(Op op, NumKind kind, const std::vector<Value>& args);
   Value native(const Row& row, NumKind kind, const std::vector<Value>& args, Type type);
-  // The sum of two numbers that meet no denormal, rounded to odd: to its other neighbour where it
-  // was rounded and came out even. Another rounding, to two bits less at least, then rounds as if
-  // once (Boldo and Melquiond).
+  // The sum of two numbers, rounded to odd: toward zero, and to its odd neighbour where that was no
+  // rounding at all. Another rounding, to two bits less at least, then rounds as if once (Boldo and
+  // Melquiond). Doubles meet no denormal, and other numbers where the device keeps them.
   Value sum_to_odd(Type type, Value x, Value y);
   // A product of single-precision numbers is exact in double precision, which leaves their sum with
   // the addend; the conversion rounds it, to denormals too.
   Value fma_by_doubles(const std::vector<Value>& args, bool bounded);
+  /// The same of bf16, as f32, whose rounding to bf16 is right. The device keeps denormals. A
+  /// product of 16 bits is exact in single precision down to 2^-134, half of the least bf16. Below
+  /// it no rounding makes one: that takes a product of 65535 2^-150, whose factors do not fit.
+  Value brain_fma(const std::vector<Value>& args);
   // Rounded down: to the neighbour below where rounding to nearest went up. As in expf of CUDA's
   // own library.
   std::optional<Value> fma_down(const Inst& inst, const std::vector<Value>& args);

@@ -152,12 +152,59 @@ Value FloatLegaliser::sum_to_odd(Type type, Value x, Value y) {
   const Value part = op(Op::native_fsub, sum, x);
   const Value lost = op(Op::native_fadd, op(Op::native_fsub, x, op(Op::native_fsub, sum, part)),
                         op(Op::native_fsub, y, part));
-  const Value inexact =
-      b_.inst(Op::native_flt, Type::i1, {bits(0), b_.op2(Op::and_, lost, bits(magnitude))});
-  const Value even = b_.cmp(Op::eq, b_.op2(Op::and_, sum, bits(1)), bits(0));
+  const Value size = b_.op2(Op::and_, lost, bits(magnitude));
+  // By its bits where it may be a denormal.
+  const Value inexact = type == Type::i64
+                            ? b_.inst(Op::native_flt, Type::i1, {bits(0), size})
+                            : b_.cmp(Op::ult, b_.op2(Op::sub, size, bits(1)), bits(0x7f7fffff));
   const Value down = b_.cmp(Op::slt, b_.op2(Op::xor_, sum, lost), bits(0));
-  const Value step = b_.select(down, bits(~0ull), bits(1));
-  return b_.op2(Op::add, sum, b_.select(b_.op2(Op::and_, inexact, even), step, bits(0)));
+  const Value toward_zero = b_.op2(Op::add, sum, b_.select(down, bits(~0ull), bits(0)));
+  return b_.select(inexact, b_.op2(Op::or_, toward_zero, bits(1)), sum);
+}
+
+Value FloatLegaliser::brain_fma(const std::vector<Value>& args) {
+  constexpr std::uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000, kOne = 0x3f800000,
+                          kQuarter = 0x3e800000, kFour = 0x40800000, kTwo119 = 0x7b000000,
+                          kTwoMinus16 = 0x37800000;
+  const auto mul = [&](Value a, Value b) { return b_.inst(Op::native_fmul, Type::i32, {a, b}); };
+  const auto size = [&](Value a) { return b_.op2(Op::and_, a, b_.i32(~kSign)); };
+  const auto is_constant = [&](Value v, std::uint32_t least, std::uint32_t most) {
+    const Inst& inst = f_.insts[v];
+    const std::uint64_t magnitude = inst.imm & ~kSign;
+    return inst.op == Op::constant && magnitude >= least && magnitude <= most;
+  };
+  const auto a_factor = [&](std::uint32_t least, std::uint32_t most) {
+    return is_constant(args[0], least, most) || is_constant(args[1], least, most);
+  };
+  const Value y = args[1];
+  Value x = args[0], z = args[2], back = 0;
+  // A product beyond the greatest number counts where the addend can bring the sum back: then all
+  // is a quarter. The product is no denormal there that matters.
+  if (!is_constant(z, 0, kTwo119 - 1) && !a_factor(0, kOne)) {
+    const Value far = b_.cmp(Op::ult, b_.i32(kTwo119 - 1), size(z));
+    const Value scale = b_.select(far, b_.i32(kQuarter), b_.i32(kOne));
+    back = b_.select(far, b_.i32(kFour), b_.i32(kOne));
+    x = mul(x, scale), z = mul(z, scale);
+  }
+  // A product that vanishes keeps its sign where the addend is +0.
+  if (!a_factor(kTwoMinus16, kInfinity) && !is_constant(z, 1, kInfinity) &&
+      !(is_constant(z, 0, 0) && f_.insts[z].imm != 0)) {
+    const auto is_some = [&](Value a) { return b_.cmp(Op::ne, size(a), b_.i32(0)); };
+    const Value some = b_.op2(Op::and_, is_some(x), is_some(y));
+    const Value vanishes = b_.op2(Op::and_, some, b_.cmp(Op::eq, z, b_.i32(0)));
+    z = b_.select(vanishes, b_.i32(kSign), z);
+  }
+  const Value product = is_constant(x, 0, 0) || is_constant(y, 0, 0)
+                            ? *with_constant(Op::fmul, NumKind::f32, {x, y})
+                            : mul(x, y);
+  const auto easy = with_constant(Op::fadd, NumKind::f32, {product, z});
+  const Value sum = easy ? *easy : sum_to_odd(Type::i32, product, z);
+  if (!back) return canonical(NumKind::f32, sum);
+  // Beside an infinity every finite product is finite.
+  const Value most = b_.op2(Op::umax, size(args[0]), size(y));
+  const Value alone = b_.op2(Op::and_, b_.cmp(Op::ult, most, b_.i32(kInfinity)),
+                             b_.cmp(Op::ule, b_.i32(kInfinity), size(args[2])));
+  return canonical(NumKind::f32, b_.select(alone, args[2], mul(sum, back)));
 }
 
 Value FloatLegaliser::fma_by_doubles(const std::vector<Value>& args, bool bounded) {
