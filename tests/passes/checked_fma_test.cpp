@@ -502,6 +502,33 @@ TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
   EXPECT_EQ(p.count(Op::flt), 0u) << print(p.f, p.m);
 }
 
+TEST(CheckedFma, words_that_are_made_in_a_loop_are_checked_in_it) {
+  // From memory, or of integers.
+  for (const char* word : {"load i32 mem=param,4,readonly %70", "xor_ i32 %11 %71"}) {
+    const std::string text =
+        start(8) + "  %7 = constant i32 0x5\n  %3 = constant i32 0x2\n" +
+        wide_loop("  %20 = phi i32 %15 %50\n",
+                  "  %70 = shl i32 %4 %3\n  %71 = lshr i32 %12 %4\n  %72 = " + std::string(word) +
+                      "\n  %50 = ffma i32 fp=f32,rn %72 %13 %20\n",
+                  "%7", "b5 b3\nb5:\n  br b2\n") +
+        finish({"%50"});
+    const Structured before(text);
+    Structured after(text);
+    const Profile profile = losing();
+    ASSERT_TRUE(passes::checked_loops(after.f, after.m, {.profile = profile}));
+    after.expect_valid();
+    Operands operands;
+    Ways ways;
+    for (unsigned round = 0; round < 3000; ++round) {
+      std::uint32_t words[8];
+      operands.draw(round, words);
+      ASSERT_EQ(results(before, words), results(after, words, &ways)) << word << round;
+    }
+    EXPECT_GT(ways.native, 100u) << word;
+    EXPECT_GT(ways.repeated, 100u) << word;
+  }
+}
+
 /// A loop of three turns in one of three, with a body that takes %20 and %21, which come around
 /// the outer and the inner one as `outer` and `inner`.
 std::string loop_in_loop(const std::string& body, const std::string& outer,

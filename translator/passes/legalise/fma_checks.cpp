@@ -188,6 +188,7 @@ void FmaChecks::drop_implied(Value v) {
   const auto at = std::ranges::find(checks_, v, &Check::value);
   if (at == checks_.end()) return follow(v);
   const int grid = at->grid;
+  assumed_.set(v, kept_.of(v));  // and not what its check makes sure of
   follow(v);
   if (has_grid(v, grid))
     checks_.erase(at);
