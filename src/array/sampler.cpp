@@ -33,7 +33,7 @@ bool integers(const TextureState& texture) {
          texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
 }
 
-/// The matching Vulkan border colour, MAX_ENUM if there is none. Absent channels are ignored.
+/// The matching Vulkan border colour; a custom one if there is none. Absent channels are ignored.
 VkBorderColor border_colour(const TextureState& texture) {
   const std::uint32_t channels = texture.record[abi::x_channels];
   const auto& border = texture.desc.border;
@@ -45,10 +45,50 @@ VkBorderColor border_colour(const TextureState& texture) {
   if (all(0, 0))
     return integers(texture) ? VK_BORDER_COLOR_INT_TRANSPARENT_BLACK
                              : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
-  if (integers(texture)) return VK_BORDER_COLOR_MAX_ENUM;
+  if (integers(texture)) return VK_BORDER_COLOR_INT_CUSTOM_EXT;
   if (all(0, 1)) return VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK;
   if (all(1, 1)) return VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE;
-  return VK_BORDER_COLOR_MAX_ENUM;
+  return VK_BORDER_COLOR_FLOAT_CUSTOM_EXT;
+}
+
+bool custom(VkBorderColor colour) {
+  return colour == VK_BORDER_COLOR_FLOAT_CUSTOM_EXT || colour == VK_BORDER_COLOR_INT_CUSTOM_EXT;
+}
+
+float float_of_half(std::uint32_t half) {
+  const auto mantissa = static_cast<float>(half & 0x3ffu), sign = half & 0x8000u ? -1.0f : 1.0f;
+  const int exponent = static_cast<int>(half >> 10 & 31u);
+  if (exponent == 31) return mantissa > 0 ? NAN : sign * INFINITY;
+  return sign * (exponent ? std::ldexp(mantissa + 1024, exponent - 25) : std::ldexp(mantissa, -24));
+}
+
+/// The border's colour in numbers: what a texel of it would be, so that no device cuts it further.
+VkClearColorValue border_numbers(const TextureState& texture) {
+  VkClearColorValue colour{};
+  const std::uint32_t sampler = texture.record[abi::x_sampler];
+  const std::uint32_t channels = texture.record[abi::x_channels];
+  const auto format = static_cast<SurfaceFormat>(texture.record[abi::x_format]);
+  const bool is_signed = format >= SurfaceFormat::s8 && format < SurfaceFormat::f16;
+  const unsigned bits = format_bytes(format) * 8;
+  for (std::uint32_t i = 0; i < channels; ++i) {
+    const std::uint32_t word = texture.record[abi::x_border + i];
+    const auto number = is_signed ? static_cast<std::int32_t>(word << (32 - bits)) >> (32 - bits)
+                                  : static_cast<std::int32_t>(word);
+    if (integers(texture))
+      colour.int32[i] = number;
+    else if (format == SurfaceFormat::f32)
+      colour.uint32[i] = word;
+    else if (format == SurfaceFormat::f16)
+      colour.float32[i] = float_of_half(word);
+    else if (sampler & abi::sample_srgb && i != (channels == 2 ? 1u : 3u))
+      colour.float32[i] =
+          std::ldexp(static_cast<float>(word & 255), static_cast<int>(word >> 8) - 134);
+    else
+      colour.float32[i] =
+          std::max(-1.0f, static_cast<float>(number) /
+                              static_cast<float>((1u << (is_signed ? bits - 1 : bits)) - 1));
+  }
+  return colour;
 }
 
 bool normalized(const TextureState& texture) {
@@ -105,7 +145,9 @@ VkSamplerAddressMode address_mode(const TextureState& texture, unsigned axis) {
   }
 }
 
-VkSamplerCreateInfo sampler_info(const TextureState& texture, const SamplerUse& use) {
+/// With `own` as the colour of a border that Vulkan has no name for.
+VkSamplerCreateInfo sampler_info(const TextureState& texture, const SamplerUse& use,
+                                 VkSamplerCustomBorderColorCreateInfoEXT& own) {
   const TextureDesc& desc = texture.desc;
   VkSamplerCreateInfo create{VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO};
   create.magFilter = create.minFilter = desc.linear_filter ? VK_FILTER_LINEAR : VK_FILTER_NEAREST;
@@ -114,6 +156,11 @@ VkSamplerCreateInfo sampler_info(const TextureState& texture, const SamplerUse& 
   create.addressModeW = address_mode(texture, 2);
   create.borderColor = uses_border(texture, use.view) ? border_colour(texture)
                                                       : VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK;
+  if (custom(create.borderColor)) {
+    own.customBorderColor = border_numbers(texture);
+    own.format = sampled_format(texture);
+    create.pNext = &own;
+  }
   create.unnormalizedCoordinates = !normalized(texture) && !use.divides;
   if (create.unnormalizedCoordinates) {
     create.addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
@@ -143,29 +190,43 @@ VkSamplerCreateInfo sampler_info(const TextureState& texture, const SamplerUse& 
 
 /// A device has few samplers (4,000 on NVIDIA's), and textures are often read alike: those made
 /// alike are one, which lives as long as the device.
-VkResult find_sampler(DeviceState& device, const VkSamplerCreateInfo& create, VkSampler& sampler) {
+VkResult find_sampler(const TextureState& texture, const SamplerUse& use, VkSampler& sampler) {
+  DeviceState& device = *texture.device;
+  VkSamplerCustomBorderColorCreateInfoEXT own{
+      VK_STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT};
+  const VkSamplerCreateInfo create = sampler_info(texture, use, own);
   const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
   const auto word = [](auto value) { return static_cast<std::uint32_t>(value); };
-  const std::vector<std::uint32_t> key = {create.flags,
-                                          word(create.magFilter) | word(create.mipmapMode) << 8 |
-                                              create.anisotropyEnable << 16 |
-                                              create.unnormalizedCoordinates << 17,
-                                          word(create.addressModeU),
-                                          word(create.addressModeV),
-                                          word(create.addressModeW),
-                                          word(create.borderColor),
-                                          bits(create.mipLodBias),
-                                          bits(create.maxAnisotropy),
-                                          bits(create.minLod),
-                                          bits(create.maxLod)};
+  const auto& border = own.customBorderColor.uint32;
+  const std::array<std::uint32_t, 15> key = {create.flags,
+                                             word(create.magFilter) | word(create.mipmapMode) << 8 |
+                                                 create.anisotropyEnable << 16 |
+                                                 create.unnormalizedCoordinates << 17,
+                                             word(create.addressModeU),
+                                             word(create.addressModeV),
+                                             word(create.addressModeW),
+                                             word(create.borderColor),
+                                             bits(create.mipLodBias),
+                                             bits(create.maxAnisotropy),
+                                             bits(create.minLod),
+                                             bits(create.maxLod),
+                                             word(own.format),
+                                             border[0],
+                                             border[1],
+                                             border[2],
+                                             border[3]};
   std::lock_guard lock(device.samplers_mutex);
   const auto known = device.samplers.find(key);
   if (known != device.samplers.end()) {
     sampler = known->second;
     return VK_SUCCESS;
   }
+  if (create.pNext && device.border_samplers == device.traits.border_colours)
+    return VK_ERROR_TOO_MANY_OBJECTS;
   const VkResult result = device.vk.CreateSampler(device.handle, &create, nullptr, &sampler);
-  if (result == VK_SUCCESS) device.samplers.emplace(key, sampler);
+  if (result != VK_SUCCESS) return result;
+  device.samplers.emplace(key, sampler);
+  if (create.pNext) ++device.border_samplers;
   return result;
 }
 
@@ -223,8 +284,7 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
     if (texture.desc.seamless_cube) return use;
     use.faces = true;
   }
-  if (uses_border(texture, use.view) && border_colour(texture) == VK_BORDER_COLOR_MAX_ENUM)
-    return use;
+  use.border = uses_border(texture, use.view) && custom(border_colour(texture));
   const float bias = std::fabs(texture.desc.mipmap_bias);
   if (!(bias <= device.traits.properties.limits.maxSamplerLodBias)) return use;
   // Integers are not filtered and lines are read fast, so that little is lost in the shader.
@@ -232,7 +292,8 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
   if ((integers(texture) || lines) && device.info.kind == DeviceKind::cpu) return use;
   if ((texture.array && texture.array->imported) || !format_serves(texture)) return use;
   if (filter == FilterPolicy::exact && !sampler_is_exact(texture, uses, use)) return use;
-  use.possible = true;
+  VkSampler sampler;
+  use.possible = !use.border || find_sampler(texture, use, sampler) == VK_SUCCESS;
   return use;
 }
 
@@ -252,8 +313,8 @@ SamplerUse table_use(const TextureState& texture, std::span<const TextureUse> us
                      FilterPolicy filter) {
   SamplerUse use = sampler_use(texture, uses, filter);
   use.indexed = true;
-  // The arrays' views are of whole cubes.
-  if (use.faces) use.possible = false;
+  // The arrays' views are of whole cubes, and hide channels, of whose borders Vulkan says nothing.
+  if (use.faces || (use.border && texture.record[abi::x_channels] < 4)) use.possible = false;
   return use;
 }
 
@@ -311,7 +372,7 @@ Result<SampledTexture> sampled_texture(TextureState& texture, const SamplerUse& 
                              texture.record[abi::x_levels], 0, array ? array->desc.layers : 1};
   VkResult result = device.vk.CreateImageView(device.handle, &create, nullptr, &made.image_view);
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateImageView");
-  result = find_sampler(device, sampler_info(texture, use), made.sampler);
+  result = find_sampler(texture, use, made.sampler);
   if (result != VK_SUCCESS) {
     device.vk.DestroyImageView(device.handle, made.image_view, nullptr);
     return vulkan_error(result, "CreateSampler");

@@ -13,6 +13,7 @@ struct SamplerUse {
   TextureGeometry view = TextureGeometry::d2;
   bool faces = false, divides = false, biased = false;  ///< as in TextureSpec
   bool indexed = false;                                 ///< by the table's arrays (TableSpec)
+  bool border = false;  ///< whose border has a colour that Vulkan has no name for
 };
 
 /// The format of the texels as the texture reads them; undefined: there is none.

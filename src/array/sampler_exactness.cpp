@@ -47,6 +47,7 @@ bool sampler_is_exact(const TextureState& texture, std::span<const TextureUse> u
   const std::uint32_t sampler = texture.record[abi::x_sampler];
   const Profile& profile = texture.device->profile;
   if (!samplers_are_exact(profile) || !texels_are_exact(profile.exactness, texture)) return false;
+  if (use.border && !profile.exactness.sampler_borders) return false;
   if (use.divides &&
       !(divides_exactly(record[abi::x_width]) && divides_exactly(record[abi::x_height]) &&
         divides_exactly(record[abi::x_depth])))

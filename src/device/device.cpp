@@ -405,6 +405,7 @@ Result<Device> vulkan::adopt(const AdoptedDevice& external, const DeviceOptions&
   state->traits.cube_arrays = has.features.features.imageCubeArray;
   state->traits.anisotropy = has.features.features.samplerAnisotropy;
   state->traits.cubes_with_seams = has.cubes_with_seams.nonSeamlessCubeMap;
+  if (!has.borders.customBorderColors) state->traits.border_colours = 0;
   state->queue.lock_outside = external.lock_queue;
   state->queue.unlock_outside = external.unlock_queue;
   if (Status status = settle_profile(*state, options); !status) return status.error();

@@ -34,6 +34,7 @@ struct PhysicalTraits {
   std::string driver_name, driver_info;
   bool storage_image_formats = false;  ///< shaderStorageImageExtendedFormats
   bool anisotropy = false, cube_arrays = false, cubes_with_seams = false;
+  std::uint32_t border_colours = 0;   ///< samplers with border colours of their own
   bool seamless_cubes = true;         ///< filters reach across the edges of cubes as they should
   bool choose_subgroups = false;      ///< pipelines with warps ask for subgroups of 32
   std::uint32_t storage_buffers = 0;  ///< of a stage, and of a pipeline's sets
@@ -89,7 +90,8 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   std::vector<ArrayState*> image_arrays;  ///< alive and image-backed
 
   std::mutex samplers_mutex;
-  std::map<std::vector<std::uint32_t>, VkSampler> samplers;  ///< by what they are made of
+  std::map<std::array<std::uint32_t, 15>, VkSampler> samplers;  ///< by what they are made of
+  std::uint32_t border_samplers = 0;  ///< of them: those with colours of their own
 
   std::mutex statistics_mutex;
   DeviceStatistics statistics;

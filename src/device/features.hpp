@@ -51,6 +51,8 @@ struct FeatureChain {
   MaximalReconvergenceFeatures reconvergence{static_cast<VkStructureType>(1000434000)};
   VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT cubes_with_seams{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT};
+  VkPhysicalDeviceCustomBorderColorFeaturesEXT borders{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT};
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
   CooperativeMatrixFeatures matrices{kCooperativeMatrixFeatures};

@@ -234,6 +234,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
   if (extension(0, VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME)) add(image_atomic64);
   if (extension(0, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME)) add(atomic_float);
   if (extension(0, VK_EXT_NON_SEAMLESS_CUBE_MAP_EXTENSION_NAME)) add(cubes_with_seams);
+  if (extension(0, VK_EXT_CUSTOM_BORDER_COLOR_EXTENSION_NAME)) add(borders);
   if (extension(0, VK_KHR_SHADER_CLOCK_EXTENSION_NAME)) add(clock);
   if (has_extension(extensions, kCooperativeMatrix) &&
       extension(v12, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME)) {
@@ -290,6 +291,8 @@ struct PropertyChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
   VkPhysicalDeviceShaderSMBuiltinsPropertiesNV processors{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+  VkPhysicalDeviceCustomBorderColorPropertiesEXT borders{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_PROPERTIES_EXT};
 
   void query(const InstanceFunctions& vk, VkPhysicalDevice physical, std::uint32_t version,
              const std::vector<VkExtensionProperties>& extensions) {
@@ -308,6 +311,7 @@ struct PropertyChain {
     add(sizes, VK_API_VERSION_1_3, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
     add(dots, VK_API_VERSION_1_3, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     add(processors, UINT32_MAX, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME);
+    add(borders, UINT32_MAX, VK_EXT_CUSTOM_BORDER_COLOR_EXTENSION_NAME);
     vk.GetPhysicalDeviceProperties2(physical, &all);
   }
 };
@@ -386,6 +390,8 @@ std::string inspect_device(const Instance& instance, VkPhysicalDevice physical,
   // SwiftShader takes texels of the wrong face there (docs/reference/drivers.md).
   traits.seamless_cubes = traits.driver != VK_DRIVER_ID_GOOGLE_SWIFTSHADER;
   traits.cubes_with_seams = chain.cubes_with_seams.nonSeamlessCubeMap;
+  traits.border_colours =
+      chain.borders.customBorderColors ? has.borders.maxCustomBorderColorSamplers : 0;
 
   Profile profile = find_profile(profile_of(traits.driver)).value_or(Profile());
   fill_features(vk, physical, chain, profile);

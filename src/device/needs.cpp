@@ -172,6 +172,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.clock);
     take(*each, chain.reconvergence);
     take(*each, chain.cubes_with_seams);
+    take(*each, chain.borders);
     take(*each, chain.memory_model);
     take(*each, chain.matrices);
     take(*each, chain.bfloat16);

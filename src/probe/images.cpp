@@ -37,6 +37,7 @@ struct Sampled {
   std::uint32_t channels;
   bool linear, srgb;
   std::uint64_t normalized, texels;  ///< by kinds of coordinates
+  bool integer = false;
 };
 constexpr Sampled kPoints = {abi::SurfaceFormat::f32, 1, false, false, 0x24ca780b6802dafd,
                              0x8a9b85f72b1b6261};
@@ -54,6 +55,26 @@ constexpr Sampled kFloat = {abi::SurfaceFormat::f32, 1, true, false, 0xeba94131d
                             0xdb1ba1fc170ed50b};
 constexpr Sampled kSrgb = {abi::SurfaceFormat::u8, 4, true, true, 0x19cb21085d0d2dc8,
                            0xfa4ede733eee6738};
+
+constexpr Sampled within_border(abi::SurfaceFormat format, std::uint32_t channels, bool linear,
+                                std::uint64_t digest, bool srgb = false, bool integer = false) {
+  return {format, channels, linear, srgb, digest, digest, integer};
+}
+/// Within kBorder, which says nothing of coordinates.
+constexpr Sampled kBordered[] = {
+    within_border(abi::SurfaceFormat::f32, 1, false, 0x74e3a0004a4e9045),
+    within_border(abi::SurfaceFormat::f32, 4, true, 0x37b6738a411f317f),
+    within_border(abi::SurfaceFormat::f16, 4, true, 0x98e79ccbcbbbb325),
+    within_border(abi::SurfaceFormat::u8, 2, true, 0x8a04450707e5366a),
+    within_border(abi::SurfaceFormat::u16, 4, true, 0xad557fc04d665f05),
+    within_border(abi::SurfaceFormat::s8, 4, true, 0x457e3cfd6352a409),
+    within_border(abi::SurfaceFormat::s16, 2, true, 0x367ee582da22b829),
+    within_border(abi::SurfaceFormat::u8, 4, true, 0x4389970f9ebda13b, true),
+    within_border(abi::SurfaceFormat::u8, 4, false, 0xcc25ed85a7cd3d60, false, true),
+    within_border(abi::SurfaceFormat::s16, 2, false, 0xbd24dec9e63ab9ad, false, true),
+    within_border(abi::SurfaceFormat::u32, 1, false, 0x5b91e8784fce9045, false, true),
+};
+constexpr std::array<float, 4> kBorder = {0.3f, -0.7f, 0.55f, 1.6f};
 
 /// Any integers; floats of some orders of magnitude, of both signs.
 Words texels(const Sampled& sampled) {
@@ -83,7 +104,7 @@ Words places(bool normalized) {
 
 /// The digest of what the sampler reads. Nothing and why there is none.
 std::optional<std::uint64_t> read(const Asker& asker, const Sampled& sampled, bool normalized,
-                                  std::string& error) {
+                                  bool bordered, std::string& error) {
   const Device& device = asker.device();
   const auto failed = [&error](const Error& reason) {
     error = reason.to_string();
@@ -105,10 +126,12 @@ std::optional<std::uint64_t> read(const Asker& asker, const Sampled& sampled, bo
     return failed(status.error());
   TextureDesc how;
   how.linear_filter = sampled.linear;
-  how.read_as_integer = false;
+  how.read_as_integer = sampled.integer;
   how.srgb = sampled.srgb;
   how.normalized_coordinates = normalized;
   if (normalized) how.address = {AddressMode::wrap, AddressMode::mirror, AddressMode::clamp};
+  if (bordered) how.address.fill(AddressMode::border);
+  how.border = kBorder;
   const auto texture = Texture::create(*array, how);
   if (!texture) return failed(texture.error());
   auto from = Buffer::create(device, at.size() * 4), to = Buffer::create(device, kReads * 16);
@@ -132,19 +155,26 @@ std::optional<std::uint64_t> read(const Asker& asker, const Sampled& sampled, bo
   return fnv(words);
 }
 
-template <const Sampled& sampled>
-Answer sampler(Asker& asker) {
+Answer sampler(Asker& asker, std::span<const Sampled> kinds, bool bordered) {
   asker.device().state()->profile = asker.profile();
   std::string error;
-  for (const bool normalized : {true, false}) {
-    const auto got = read(asker, sampled, normalized, error);
-    if (!got) return {0, error};
-    const std::uint64_t want = normalized ? sampled.normalized : sampled.texels;
-    if (*got != want)
-      return {0, fmt::format("{} reads give {:016x}, not {:016x}", kReads, *got, want)};
-  }
-  return {1, fmt::format("{} reads give what an H200 does", 2 * kReads)};
+  for (const Sampled& sampled : kinds)
+    for (const bool normalized : {true, false}) {
+      const auto got = read(asker, sampled, normalized, bordered, error);
+      if (!got) return {0, error};
+      const std::uint64_t want = normalized ? sampled.normalized : sampled.texels;
+      if (*got != want)
+        return {0, fmt::format("{} reads give {:016x}, not {:016x}", kReads, *got, want)};
+    }
+  return {1, fmt::format("{} reads give what an H200 does", 2 * kReads * kinds.size())};
 }
+
+template <const Sampled& sampled>
+Answer sampler(Asker& asker) {
+  return sampler(asker, {&sampled, 1}, false);
+}
+
+Answer borders(Asker& asker) { return sampler(asker, kBordered, true); }
 
 // What decides between images and memory: sums over a column and a row of texels, in blocks of 16 x
 // 16 threads, which share neighbours in two dimensions; and reductions into a row of cells.
@@ -253,6 +283,7 @@ std::span<const Question> image_questions() {
       {"sampler_f16", "do samplers filter halves as NVIDIA's do?", sampler<kHalf>},
       {"sampler_f32", "do samplers filter floats as NVIDIA's do?", sampler<kFloat>},
       {"sampler_srgb", "do samplers filter sRGB colours as NVIDIA's do?", sampler<kSrgb>},
+      {"sampler_borders", "do samplers take borders' colours as NVIDIA's do?", borders},
       {"tiled_planes", "are planes of words faster in images than in memory?", tiled_planes},
   };
   return kQuestions;

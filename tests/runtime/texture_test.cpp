@@ -1,6 +1,7 @@
 // Textures over memory, over levels, beside surfaces, and with samplers of their own.
 #include <cmath>
 
+#include "src/device/device.hpp"
 #include "tests/runtime/fixture.hpp"
 
 namespace ptx2spv {
@@ -205,6 +206,56 @@ INSTANTIATE_TEST_SUITE_P(All, TextureLevels,
                          [](const auto& each) {
                            return each.param == ArrayBacking::image ? "image" : "linear";
                          });
+
+/// A device whose samplers are taken for exact, as those of every device are of the reads here.
+class ExactSamplers : public testing::Test {
+ protected:
+  ExactSamplers() : device_(test_device()), kept_(device_.state()->profile) {
+    auto& exactness = device_.state()->profile.exactness;
+    exactness.sampler_points = exactness.sampler_f32 = exactness.sampler_unorm8 =
+        exactness.sampler_borders = true;
+  }
+  ~ExactSamplers() override { device_.state()->profile = kept_; }
+
+  /// What `module` reads, by a sampler if the device's filters would do it so.
+  std::vector<float> read(const Module& module, const Texture& texture, std::uint32_t threads) {
+    Buffer out = must(Buffer::create(device_, 4 * threads));
+    const Kernel kernel = must(module.kernel("k"));
+    LaunchConfig config;
+    config.block.x = threads;
+    std::vector<std::uint32_t> sampled;
+    for (const FilterPolicy filter : {FilterPolicy::device, FilterPolicy::exact}) {
+      config.filter = filter;
+      sampled.push_back(
+          must(kernel.launch(config, Args().texture(texture).buffer(out))).sampled_textures);
+    }
+    EXPECT_EQ(sampled[1], sampled[0]);
+    return read_buffer<float>(out, threads);
+  }
+
+  Device device_;
+  Profile kept_;
+};
+
+TEST_F(ExactSamplers, TakeABordersColour) {
+  ArrayDesc of;
+  of.geometry = Geometry::d2;
+  of.format = abi::SurfaceFormat::f32;
+  of.width = of.height = 4;
+  Array array = must(Array::create(device_, of));
+  must(array.upload(bytes_of(std::vector<float>(16, 7.0f))));
+  TextureDesc desc;
+  desc.address.fill(AddressMode::border);
+  const Module module = load(kernel(
+      "",
+      "sub.f32 %fx, %fx, 0f3FC00000; tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%fx, %fx}];"));
+  for (const float colour : {0.0f, 1.0f, 0.3f, -2.5f}) {
+    desc.border = {colour, 0, 0, 0};
+    const Texture texture = must(Texture::create(array, desc));
+    const auto texels = read(module, texture, 8);
+    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(texels[i], i < 2 || i > 5 ? colour : 7.0f) << i;
+  }
+}
 
 Module load_independent(const std::string& body) {
   return must(Module::load(
