@@ -710,7 +710,7 @@ uint tex_divided_fused(
 uint tex_layer(const in uint layer) { return floatBitsToUint(float(int(layer))); }
 
 // A bias in signed 256ths, taken away.
-uint tex_unbiased(const in uint bias) { return floatBitsToUint(float(-int(bias)) * 0.00390625f); }
+uint tex_fraction(const in uint lod) { return floatBitsToUint(float(int(lod)) * 0.00390625f); }
 
 // The quotient alone.
 uint tex_over_extent(const in uint x, const in uint extent)

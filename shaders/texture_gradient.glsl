@@ -8,30 +8,74 @@ float tex_cut(const in float x)
     return uintBitsToFloat(floatBitsToUint(x) & 0xffffc000u);
 }
 
-// The product of two floats of ten bits: a multiplier without the columns below 2^-12, for which
-// 7 stands there. What is beyond all levels comes back as a power of two.
+// What a multiplier of ten bits loses without the columns below 2^-12, of a product of 2^-18.
+uint tex_lost(const in uint a, const in uint b)
+{
+    return (b & 1u) * (a & 63u) + (b & 2u) * (a & 31u) + (b & 4u) * (a & 15u) +
+        (b & 8u) * (a & 7u) + (b & 16u) * (a & 3u) + (b & 32u) * (a & 1u);
+}
+
+// The ten bits of a float.
+uint tex_bits(const in uint x) { return ((x >> 14) & 511u) | 512u; }
+
+// The product of two floats of ten bits, of which y is not negative: 7 x 2^-12 stands for what it
+// loses.
+float tex_rough(const in float x, const in float y)
+{
+    uint u = floatBitsToUint(x), v = floatBitsToUint(y);
+    uint a = tex_bits(u), b = tex_bits(v);
+    uint p = a * b + 448u - tex_lost(a, b);
+    float scaled = tex_cut(uintBitsToFloat(0x4b000000u | p) - 8388608.0f);
+    float powers = uintBitsToFloat(v & F32_INF) * 3.814697265625e-6f;
+    return scaled * powers * uintBitsToFloat(u & (SIGN_BIT | F32_INF));
+}
+
+// What is beyond all levels comes back as a power of two, or as 0.
+float tex_within(const in float x)
+{
+    float most = uintBitsToFloat(227u << 23);
+    uint magnitude = floatBitsToUint(min(abs(x), most));
+    uint sign = floatBitsToUint(x) & SIGN_BIT;
+    return uintBitsToFloat(PICK(magnitude < (27u << 23), 0u, magnitude | sign));
+}
+
 float tex_times(const in float a, const in float b)
 {
-    uint x = floatBitsToUint(a), y = floatBitsToUint(b), sign = (x ^ y) & SIGN_BIT;
-    x &= F32_NAN;
-    y &= F32_NAN;
-    uint q = (((x >> 14) & 511u) | 512u) << 3, w = ((y >> 14) & 511u) | 512u;
-    uint p = 7u + q + ((w >> 8) & 1u) * (q >> 1) + ((w >> 7) & 1u) * (q >> 2) +
-        ((w >> 6) & 1u) * (q >> 3) + ((w >> 5) & 1u) * (q >> 4) + ((w >> 4) & 1u) * (q >> 5) +
-        ((w >> 3) & 1u) * (q >> 6) + ((w >> 2) & 1u) * (q >> 7) + ((w >> 1) & 1u) * (q >> 8) +
-        (w & 1u) * (q >> 9);
-    uint carry = p >> 13;
-    int exponent = int((x >> 23) + (y >> 23) + carry) - 127;
-    uint mantissa = ((p >> (3u + carry)) & 511u) << 14;
-    uint product = PICK(exponent >= 227, 227u << 23, (uint(exponent) << 23) | mantissa);
-    bool lost = x > F32_INF || y > F32_INF || x < 0x800000u || y < 0x800000u || exponent < 27;
-    return uintBitsToFloat(PICK(lost, 0u, product | sign));
+    float side = PICK(b < 0.0f, -1.0f, 1.0f);
+    bool counts = floatBitsToUint(abs(a)) - 0x800000u <= 0x7f000000u &&
+        floatBitsToUint(abs(b)) - 0x800000u <= 0x7f000000u;
+    return PICK(counts, tex_within(side * tex_rough(a, abs(b))), 0.0f);
+}
+
+// The product of a component and an extent. A NaN counts as 0.
+uint tex_texels(const in uint x, const in float product)
+{
+    return PICK((x & F32_NAN) > F32_INF, 0u, floatBitsToUint(tex_within(product)));
 }
 
 // A component of a gradient in texels.
 uint tex_gradient(const in uint x, const in uint extent)
 {
-    return floatBitsToUint(tex_times(uintBitsToFloat(x), float(max(extent, 1u))));
+    return tex_texels(x, tex_rough(uintBitsToFloat(x), float(int(max(extent, 1u)))));
+}
+
+// Both gradients of a plane: the first one's components, then the other one's.
+uvec4 tex_gradients(const in uvec4 moves, const in uint width, const in uint height)
+{
+    float w = tex_cut(float(int(max(width, 1u)))), h = tex_cut(float(int(max(height, 1u))));
+    float ax = uintBitsToFloat(moves.x), ay = uintBitsToFloat(moves.y);
+    float bx = uintBitsToFloat(moves.z), by = uintBitsToFloat(moves.w);
+    float au = tex_cut(ax) * w, av = tex_cut(ay) * h, bu = tex_cut(bx) * w, bv = tex_cut(by) * h;
+    // Powers of two lose nothing.
+    if (((floatBitsToUint(w) | floatBitsToUint(h)) & 0x7fffffu) != 0u)
+    {
+        au = tex_rough(ax, w);
+        av = tex_rough(ay, h);
+        bu = tex_rough(bx, w);
+        bv = tex_rough(by, h);
+    }
+    return uvec4(tex_texels(moves.x, au), tex_texels(moves.y, av), tex_texels(moves.z, bu),
+        tex_texels(moves.w, bv));
 }
 
 // The same of a volume, where the hardware takes the difference of two coordinates: that of the
@@ -45,18 +89,19 @@ uint tex_gradient_volume(const in uint x, const in uint moves, const in uint ext
     return tex_gradient(PICK((x & F32_NAN) == F32_INF, F32_INF, difference), extent);
 }
 
-// What is left of a summand beside one of exponent `top`: ten bits of that one and another.
-float tex_beside(const in float x, const in uint top)
+// What is left of a summand beside one that is no less: ten bits of that one and another.
+float tex_beside(const in float least, const in float most)
 {
-    uint v = floatBitsToUint(x);
-    uint drop = 13u + top - min((v >> 23) & 255u, top);
-    return uintBitsToFloat(PICK(drop > 23u, 0u, v & (0xffffffffu << (drop & 31u))));
+    uint v = floatBitsToUint(least);
+    uint drop = ((floatBitsToUint(most) & F32_INF) - (v & F32_INF)) >> 23;
+    return uintBitsToFloat(PICK(drop > 10u, 0u, v & (0xffffe000u << (drop & 31u))));
 }
 
 float tex_plus(const in float a, const in float b)
 {
-    uint top = max((floatBitsToUint(a) >> 23) & 255u, (floatBitsToUint(b) >> 23) & 255u);
-    return tex_cut(tex_beside(a, top) + tex_beside(b, top));
+    bool swapped = abs(b) > abs(a);
+    float most = PICK(swapped, b, a);
+    return tex_cut(most + tex_beside(PICK(swapped, a, b), most));
 }
 
 // A multiple of a length, which 1/4 of a unit of its eighth bit joins.
@@ -66,7 +111,22 @@ float tex_multiple(const in float x, const in float times)
     return tex_cut(x * times + unit);
 }
 
-// A vector's components by size.
+// A vector's length, about: the larger component and 11/32 of the other.
+float tex_length(const in float x, const in float y)
+{
+    float most = max(abs(x), abs(y)), least = min(abs(x), abs(y));
+    return tex_cut(most + tex_beside(0.25f * tex_multiple(least, 1.375f), most));
+}
+
+// 11/16 of the length of a sum of two vectors, by products of its own: 11/16 and 121/512.
+float tex_length_sum(const in float x, const in float y)
+{
+    float most = 0.5f * tex_multiple(max(abs(x), abs(y)), 1.375f);
+    float least = 0.125f * tex_multiple(min(abs(x), abs(y)), 1.890625f);
+    return tex_cut(most + tex_beside(least, most));
+}
+
+// The same in volumes: 1/4 of the least component, of a sum 11/64, joins the middle one.
 float tex_most(const in float x, const in float y, const in float z)
 {
     return max(max(abs(x), abs(y)), abs(z));
@@ -83,15 +143,13 @@ float tex_least(const in float x, const in float y, const in float z)
     return min(min(abs(x), abs(y)), abs(z));
 }
 
-// A vector's length, about: the largest component, 11/32 of the middle one and 1/4 of the least.
-float tex_length(const in float x, const in float y, const in float z)
+float tex_length_volume(const in float x, const in float y, const in float z)
 {
     float lesser = tex_plus(tex_multiple(tex_middle(x, y, z), 1.375f), tex_least(x, y, z));
     return tex_plus(tex_most(x, y, z), 0.25f * lesser);
 }
 
-// 11/16 of the length of a sum of two vectors, by products of its own: 11/16, 121/512 and 11/64.
-float tex_length_sum(const in float x, const in float y, const in float z)
+float tex_length_sum_volume(const in float x, const in float y, const in float z)
 {
     float lesser = tex_plus(tex_multiple(tex_middle(x, y, z), 1.890625f),
         tex_multiple(tex_least(x, y, z), 1.375f));
@@ -148,41 +206,40 @@ uvec4 tex_gradient_cube(const in uvec4 at, const in uvec4 moves, const in uint e
         0u, PICK(over, 1u, 0u));
 }
 
-// One step of a binary logarithm: the next digit, and the number that the rest is of. 31 bits of
-// fraction.
-uvec2 tex_log_step(const in uvec2 at)
-{
-    uint high = 0u, low = 0u;
-    umulExtended(at.x, at.x, high, low);
-    bool carry = (high & SIGN_BIT) != 0u;
-    return uvec2(PICK(carry, high, (high << 1) | (low >> 31)), at.y * 2u + PICK(carry, 1u, 0u));
-}
-
-// 256 log2 of a float of 8 bits of mantissa, rounded, at 0.47 of what those stand for; the ends
-// keep 0 and 255.
+// 256 log2 of a float of 8 bits of mantissa, rounded, at 0.469 of what those stand for; the ends
+// keep 0 and 255. None is nearer to a tie than 1/750, far more than log2 errs.
 int tex_log2(const in uint x)
 {
-    uint m = (x >> 15) & 255u;
-    uvec2 at = uvec2(SIGN_BIT | (m << 23) | 0x3c28f6u, 0u);
-    at = tex_log_step(tex_log_step(tex_log_step(at)));
-    at = tex_log_step(tex_log_step(tex_log_step(at)));
-    at = tex_log_step(tex_log_step(tex_log_step(at)));
-    uint fraction = PICK(m == 0u, 0u, min((at.y + 1u) >> 1, 255u));
-    return (int(x >> 23) - 127) * 256 + int(fraction);
+    uint m = x & 0x7f8000u;
+    float fraction = log2(uintBitsToFloat(0x3f803c08u | m)) * 256.0f + 0.5f;
+    return (int(x >> 23) - 127) * 256 + PICK(m == 0u, 0, min(int(fraction), 255));
 }
 
 // The longest of the four vectors that matter of two gradients: both, and their sum and difference
 // times 11/16. Over the edges of a cube map's faces only the two do.
 float tex_longest(const in uvec4 dx, const in uvec4 dy)
 {
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y);
+    float both = max(tex_length(ax, ay), tex_length(bx, by));
+    // One of sum and difference has the sum of an axis' magnitudes, the other their difference.
+    float most_x = max(abs(ax), abs(bx)), most_y = max(abs(ay), abs(by));
+    float least_x = tex_beside(min(abs(ax), abs(bx)), most_x);
+    float least_y = tex_beside(min(abs(ay), abs(by)), most_y);
+    float far_y = tex_cut(most_y + least_y), near_y = tex_cut(most_y - least_y);
+    bool crossed = ((dx.x ^ dy.x ^ dx.y ^ dy.y) & SIGN_BIT) != 0u;
+    float far = tex_length_sum(tex_cut(most_x + least_x), PICK(crossed, near_y, far_y));
+    float near = tex_length_sum(tex_cut(most_x - least_x), PICK(crossed, far_y, near_y));
+    return PICK((dx.w | dy.w) != 0u, both, max(max(both, far), near));
+}
+
+float tex_longest_volume(const in uvec4 dx, const in uvec4 dy)
+{
     float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
     float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
-    float both = max(tex_length(ax, ay, az), tex_length(bx, by, bz));
-    float longest = max(both,
-        tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz)));
-    longest = max(longest,
-        tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz)));
-    return PICK((dx.w | dy.w) != 0u, both, longest);
+    float far = tex_length_sum_volume(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz));
+    float near = tex_length_sum_volume(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz));
+    return max(max(tex_length_volume(ax, ay, az), tex_length_volume(bx, by, bz)), max(far, near));
 }
 
 // The level of detail of two gradients.
@@ -191,16 +248,21 @@ uint tex_lod_gradient(const in uvec4 dx, const in uvec4 dy)
     return uint(clamp(tex_log2(floatBitsToUint(tex_longest(dx, dy))), -0x8000, 0x8000));
 }
 
+uint tex_lod_volume(const in uvec4 dx, const in uvec4 dy)
+{
+    return uint(clamp(tex_log2(floatBitsToUint(tex_longest_volume(dx, dy))), -0x8000, 0x8000));
+}
+
 // ---- Anisotropy: several samples along the longest vector.
 
 // The direction of the longest vector, in 64ths.
 uvec4 tex_direction(const in uvec4 dx, const in uvec4 dy)
 {
-    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
-    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
-    float most = tex_length(ax, ay, az), other = tex_length(bx, by, bz);
-    float plus = tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by), tex_plus(az, bz));
-    float minus = tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by), tex_plus(az, -bz));
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y);
+    float most = tex_length(ax, ay), other = tex_length(bx, by);
+    float plus = tex_length_sum(tex_plus(ax, bx), tex_plus(ay, by));
+    float minus = tex_length_sum(tex_plus(ax, -bx), tex_plus(ay, -by));
     // Of equals the first gradient counts, then the sum, then the second gradient.
     bool edge = (dx.w | dy.w) != 0u, second = other > most;
     bool sum = !edge && plus > most && plus >= max(other, minus);
@@ -266,11 +328,9 @@ uint tex_stretched(const in uint lod, const in uint bias, const in uint how)
 // as they fall and bit 4 where two are mixed.
 uvec4 tex_footprint(const in uvec4 dx, const in uvec4 dy, const in uvec4 bounds, const in uint how)
 {
-    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y), az = uintBitsToFloat(dx.z);
-    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y), bz = uintBitsToFloat(dy.z);
-    float area = tex_length(tex_plus(tex_times(ax, by), -tex_times(ay, bx)),
-        tex_plus(tex_times(ay, bz), -tex_times(az, by)),
-        tex_plus(tex_times(az, bx), -tex_times(ax, bz)));
+    float ax = uintBitsToFloat(dx.x), ay = uintBitsToFloat(dx.y);
+    float bx = uintBitsToFloat(dy.x), by = uintBitsToFloat(dy.y);
+    float area = abs(tex_plus(tex_times(ax, by), -tex_times(ay, bx)));
     int longer = tex_log2(floatBitsToUint(tex_longest(dx, dy)));
     int most = tex_most_samples(how & 7u);
     int within = clamp(tex_log2(floatBitsToUint(area)) - longer, longer - most, longer);

@@ -77,6 +77,7 @@ inline float inversesqrt(float f) { return 1.0f / std::sqrt(f); }
 inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
 inline float trunc(float f) { return std::trunc(f); }
 inline float floor(float f) { return std::floor(f); }
+inline float log2(float f) { return std::log2(f); }
 inline float exp2(float f) { return std::exp2(f); }
 constexpr float sign(float f) { return f > 0 ? 1.0f : f < 0 ? -1.0f : 0.0f; }
 inline float roundEven(float f) { return std::nearbyint(f); }

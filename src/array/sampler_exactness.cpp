@@ -62,11 +62,7 @@ bool sampler_is_exact(const TextureState& texture, std::span<const TextureUse> u
     return each.mode == TextureMode::gather;
   });
   // Levels are mixed otherwise, and samples lie elsewhere.
-  if (sampler & abi::sample_anisotropy && !gathers) return false;
-  // CUDA's gradients count in ten bits; where there is one level they do not matter.
-  return texture.record[abi::x_levels] == 1 ||
-         std::none_of(uses.begin(), uses.end(),
-                      [](const TextureUse& each) { return each.mode == TextureMode::gradient; });
+  return !(sampler & abi::sample_anisotropy) || gathers;
 }
 
 }  // namespace ptx2spv::runtime

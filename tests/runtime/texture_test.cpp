@@ -237,6 +237,35 @@ class ExactSamplers : public testing::Test {
   Profile kept_;
 };
 
+// NVIDIA's hardware rounds the level to 256ths, which decides nothing here.
+TEST_F(ExactSamplers, TakeTheLevelThatGradientsChoose) {
+  ArrayDesc of;
+  of.geometry = Geometry::d2;
+  of.format = abi::SurfaceFormat::f32;
+  of.width = 32;
+  of.height = 16;
+  of.levels = 5;
+  Array array = must(Array::create(device_, of));
+  for (std::uint32_t level = 0; level < of.levels; ++level)
+    must(array.upload(bytes_of(std::vector<float>(array.bytes(level) / 4, float(10 * level))),
+                      level));
+  TextureDesc desc;
+  desc.normalized_coordinates = desc.linear_filter = true;
+  desc.max_level = 4;
+  const Texture texture = must(Texture::create(array, desc));
+  // (thread + 1) / 2 texels in x, half as many in y.
+  const Module module = load(
+      kernel("",
+             "add.f32 %f0, %fx, 0f3F800000; mul.f32 %f0, %f0, 0f3C800000; mov.f32 %f1, 0f00000000;"
+             "tex.grad.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%f0, %f0}], {%f0, %f1}, "
+             "{%f1, %f0};"));
+  const auto levels = read(module, texture, 32);
+  for (unsigned i = 0; i < 32; ++i) {
+    const float level = std::floor(std::log2(float(i + 1) / 2) + 0.5f);
+    EXPECT_EQ(levels[i], 10 * std::min(std::max(level, 0.0f), 4.0f)) << i;
+  }
+}
+
 TEST_F(ExactSamplers, TakeABordersColour) {
   ArrayDesc of;
   of.geometry = Geometry::d2;

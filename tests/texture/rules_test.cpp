@@ -292,8 +292,9 @@ std::optional<std::vector<uint>> evaluate(const TextureSection& section, const T
             glsl::tex_gradient(operands[at++], s.normalized || s.levels > 1 ? extent : 1);
       }
     }
-    p.lod = glsl::tex_lod_gradient({scaled[0][0], scaled[0][1], scaled[0][2], 0},
-                                   {scaled[1][0], scaled[1][1], scaled[1][2], 0});
+    const uvec4 x(scaled[0][0], scaled[0][1], scaled[0][2], 0),
+        y(scaled[1][0], scaled[1][1], scaled[1][2], 0);
+    p.lod = s.geometry == "3d" ? glsl::tex_lod_volume(x, y) : glsl::tex_lod_gradient(x, y);
   }
   if (s.cube()) {
     const uvec4 face = glsl::tex_cube(p.coordinate[0], p.coordinate[1], p.coordinate[2]);

@@ -1,4 +1,5 @@
 // The levels that a texture read takes, and where its coordinates fall on them.
+#include "translator/ir/texture_gradients.hpp"
 #include "translator/lower/lower_texture.hpp"
 
 namespace ptx2spv::lower {
@@ -98,36 +99,20 @@ void TextureLowering::choose_levels(const Place& place) {
 }
 
 Value TextureLowering::gradient_level(const Place& place) {
-  if (cube()) {
-    const Value at =
-        b_.inst(Op::compose, Type::v4, {direction_[0], direction_[1], direction_[2], i32(0)});
-    Value lengths[2];
-    for (unsigned g = 0; g < 2; ++g) {
-      const std::array<Value, 3>& given = in_.gradients[g];
-      const Value moves = b_.inst(Op::compose, Type::v4, {given[0], given[1], given[2], i32(0)});
-      lengths[g] = library("tex_gradient_cube", Type::v4, {at, moves, word(abi::x_width)});
-    }
-    gradients_ = {lengths[0], lengths[1]};
-    return library("tex_lod_gradient", Type::i32, {lengths[0], lengths[1]});
-  }
-  const Value extents[] = {word(abi::x_width), word(abi::x_height), word(abi::x_depth)};
-  Value scaled[2][3];
-  for (unsigned g = 0; g < 2; ++g) {
-    for (unsigned k = 0; k < 3; ++k) {
-      const Value given = k < place.axes ? in_.gradients[g][k] : i32(0);
-      // Texels are normalised coordinates times the extent.
-      const Value extent = b_.select(set(sampler_, abi::sample_normalized), extents[k], i32(1));
-      scaled[g][k] =
-          volume_ ? library("tex_gradient_volume", Type::i32, {place.coordinates[k], given, extent})
-                  : library("tex_gradient", Type::i32, {given, extent});
+  const abi::TextureWord kExtents[] = {abi::x_width, abi::x_height, abi::x_depth};
+  std::array<Value, 3> extents{}, at = direction_;
+  for (unsigned k = 0; k < 3; ++k) {
+    // Texels are normalised coordinates times the extent.
+    extents[k] = word(kExtents[k]);
+    if (!cube()) {
+      extents[k] = b_.select(set(sampler_, abi::sample_normalized), extents[k], i32(1));
+      at[k] = place.coordinates[k];
     }
   }
-  const Value x =
-      b_.inst(Op::compose, Type::v4, {scaled[0][0], scaled[0][1], scaled[0][2], i32(0)});
-  const Value y =
-      b_.inst(Op::compose, Type::v4, {scaled[1][0], scaled[1][1], scaled[1][2], i32(0)});
-  gradients_ = {x, y};
-  return library("tex_lod_gradient", Type::i32, {x, y});
+  const ir::TextureGradients found =
+      ir::texture_gradients(b_, l_.ir_, texture_op(in_).use.geometry, at, in_.gradients, extents);
+  gradients_ = found.texels;
+  return found.lod;
 }
 
 /// Each way to count is a routine of its own, and selects choose: where the texture is known

@@ -5,6 +5,7 @@
 #include "translator/passes/texture/sampled_reads.hpp"
 
 #include "ptx2spv/formats.hpp"
+#include "translator/ir/texture_gradients.hpp"
 #include "translator/passes/texture/texture_records.hpp"
 
 namespace ptx2spv::passes {
@@ -71,7 +72,7 @@ class SampledRead {
     return is_signed ? Texel::sint : Texel::uint;
   }
 
-  /// What the texture's format says of the numbers. The samplers' border colours are 0 and 1.
+  /// What the texture's format says of the numbers. Border colours are texels, too.
   void limit(TextureSample& sample) const {
     using enum abi::SurfaceFormat;
     const abi::SurfaceFormat format = at_.spec.format;
@@ -82,29 +83,50 @@ class SampledRead {
   }
 
   /// Gradients choose a level, or samples; where there is one level and one sample they do nothing.
+  bool chooses() const { return at_.indexed || !at_.spec.one_level || has(abi::sample_anisotropy); }
+  bool layered() const {
+    const TextureGeometry geometry = op_.use.geometry;
+    return geometry == TextureGeometry::a1d || geometry == TextureGeometry::a2d ||
+           geometry == TextureGeometry::acube;
+  }
   TextureMode mode() const {
     if (gathers()) return TextureMode::gather;
-    const bool chooses = at_.indexed || !at_.spec.one_level || has(abi::sample_anisotropy);
-    return op_.use.mode == TextureMode::gradient && chooses ? TextureMode::gradient
-                                                            : TextureMode::level;
+    return op_.use.mode == TextureMode::gradient && chooses() && at_.spec.approximate
+               ? TextureMode::gradient
+               : TextureMode::level;
   }
 
   /// The bits of a float. The sampler adds its bias, of which reads of the base level know nothing.
   Value level() {
     if (op_.use.mode == TextureMode::level) return argument(op_.level);
-    return at_.spec.biased ? library("tex_unbiased", Type::i32, {word(abi::x_lod_bias)}) : i32(0);
+    if (op_.use.mode == TextureMode::gradient && chooses()) return gradient_level();
+    return at_.spec.biased ? library("tex_fraction", Type::i32,
+                                     {b_.op2(Op::sub, i32(0), word(abi::x_lod_bias))})
+                           : i32(0);
+  }
+
+  /// Devices need not count gradients as NVIDIA's hardware does.
+  Value gradient_level() {
+    std::array<Value, 3> at;
+    std::array<std::array<Value, 3>, 2> moves;
+    for (unsigned k = 0; k < 3; ++k) {
+      at[k] = argument(op_.coordinates[k + (layered() ? 1 : 0)]);
+      for (unsigned g = 0; g < 2; ++g) moves[g][k] = argument(op_.gradients[g][k]);
+    }
+    const TextureGradients found =
+        texture_gradients(b_, module_, op_.use.geometry, at, moves,
+                          {word(abi::x_width), word(abi::x_height), word(abi::x_depth)});
+    return library("tex_fraction", Type::i32, {found.lod});
   }
 
   std::vector<Value> place(TextureSample& sample) {
     const TextureGeometry geometry = op_.use.geometry;
     const bool cube = geometry == TextureGeometry::cube || geometry == TextureGeometry::acube;
-    const bool layered = geometry == TextureGeometry::a1d || geometry == TextureGeometry::a2d ||
-                         geometry == TextureGeometry::acube;
     std::vector<Value> c;
     for (const std::int8_t index : op_.coordinates)
       if (index >= 0) c.push_back(args_[static_cast<std::size_t>(index)]);
     Value layer = 0;
-    if (layered) {
+    if (layered()) {
       const Value layers = word(abi::x_layers);
       const Value count = cube ? b_.op2(Op::udiv, layers, i32(6)) : layers;
       layer = b_.op2(Op::umin, c[0], b_.op2(Op::sub, count, i32(1)));
