@@ -179,6 +179,45 @@ TEST(LegaliseFloat, whole_numbers_of_doubles_are_the_devices_own_where_they_are_
     }
 }
 
+// A sum rounds; signs are taken for bits above all others.
+TEST(LegaliseFloat, integers_of_64_bits_become_doubles_by_one_sum) {
+  constexpr std::uint64_t kNumbers[] = {
+      0,          1,          0x1fffffffffffff,   0x20000000000001,   0x20000000000003,
+      0xffffffff, 1ull << 32, 0x7fffffffffffffff, 0xfffffffffffffbff, 0xfffffffffffffc00,
+      ~0ull,      1ull << 63, 0x8000000000000400, 0x8000000000000401, 0xffdfffffffffffff};
+  for (const bool with_sign : {true, false}) {
+    Parsed p(
+        fmt::format("b0:\n  %1 = constant i32 0x0\n"
+                    "  %5 = load i64 mem=param,8,readonly %1\n"
+                    "  %6 = fcvt i64 fp={},to:f64,rn %5\n"
+                    "  store mem=slot,8 %1 %6\n  exit\n",
+                    with_sign ? "s64" : "u64"));
+    EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("nvidia")}));
+    p.expect_valid();
+    EXPECT_FALSE(p.has(Op::library)) << print(p.f, p.m);
+    RunOptions options{.trace = false};
+    options.operation = [&](const Function&, const Inst& inst, std::span<const Bits> args,
+                            Bits& result) {
+      if (inst.op != Op::native_fadd && inst.op != Op::native_fsub) return false;
+      const auto x = std::bit_cast<double>(args[0].u64()), y = std::bit_cast<double>(args[1].u64());
+      result = Bits::of(std::bit_cast<std::uint64_t>(inst.op == Op::native_fadd ? x + y : x - y));
+      return true;
+    };
+    Memory memory;
+    memory.of(Space::slot).resize(8);
+    for (const std::uint64_t n : kNumbers) {
+      put(memory, Space::param, 0, static_cast<std::uint32_t>(n));
+      put(memory, Space::param, 4, static_cast<std::uint32_t>(n >> 32));
+      ASSERT_EQ(p.run(memory, options).error, "");
+      const std::uint64_t got =
+          word(memory, Space::slot, 0) | std::uint64_t{word(memory, Space::slot, 4)} << 32;
+      const double want =
+          with_sign ? static_cast<double>(static_cast<std::int64_t>(n)) : static_cast<double>(n);
+      EXPECT_EQ(got, std::bit_cast<std::uint64_t>(want)) << n;
+    }
+  }
+}
+
 // Two values that are NaN only together have the same one.
 TEST(LegaliseFloat, between_nan_of_one_value_there_is_nothing_to_choose) {
   const struct {

@@ -256,6 +256,9 @@ class FloatLegaliser {
   Value from_integer(const FpAttr& fp, Value a);
   // Bits 0 to 11 of a number beyond 53 bits as one bit, in the place of the highest of them.
   Value sticky53(Value a, bool with_sign);
+  /// An integer of 64 bits, rounded to the nearest double: either word as the lower bits of a power
+  /// of two, which the differences take off exactly, and one sum rounds.
+  Value wide_to_double(Value a, bool with_sign);
   Value to_integer(const FpAttr& fp, Value a);
   /// Whether the device's own whole numbers are cvt's.
   bool rounds(NumKind kind) const;

@@ -61,6 +61,9 @@ Value FloatLegaliser::from_integer(const FpAttr& fp, Value a) {
     if (exact32 || fast32 || exact64) {
       result = b_.inst(is_signed(fp.kind) ? Op::native_from_s : Op::native_from_u, type, {a});
       f_.insts[result].fp = fp;
+    } else if (fp.to == NumKind::f64 && wide && round == "rn" && p_.features.float64 &&
+               p_.exactness.exact_float64) {
+      result = wide_to_double(a, is_signed(fp.kind));
     } else if (fp.to == NumKind::f64 && !wide) {
       result = call(fmt::format("f64_from_{}", name(fp.kind)), type, {a});
     } else {
@@ -78,6 +81,20 @@ Value FloatLegaliser::sticky53(Value a, bool with_sign) {
   const Value kept = b_.op2(Op::and_, a, b_.i64(~0xfffull));
   const Value odd = b_.op2(Op::or_, kept, b_.select(rest, b_.i64(0x800), b_.i64(0)));
   return b_.select(small, a, odd);
+}
+
+Value FloatLegaliser::wide_to_double(Value a, bool with_sign) {
+  constexpr std::uint32_t kTwo52High = 0x43300000, kTwo84High = 0x45300000, kSign = 0x80000000;
+  constexpr std::uint64_t kTwo84And52 = 0x4530000000100000, kTwo84And63And52 = 0x4530000080100000;
+  const auto sum = [&](Op op, Value x, Value y) { return b_.inst(op, Type::i64, {x, y}); };
+  const auto pack = [&](Value low, std::uint32_t high) {
+    return b_.inst(Op::pack, Type::i64, {low, b_.i32(high)});
+  };
+  Value high = b_.inst(Op::high, Type::i32, {a});
+  if (with_sign) high = b_.op2(Op::xor_, high, b_.i32(kSign));
+  const Value upper = sum(Op::native_fsub, pack(high, kTwo84High),
+                          b_.i64(with_sign ? kTwo84And63And52 : kTwo84And52));
+  return sum(Op::native_fadd, upper, pack(b_.inst(Op::trunc, Type::i32, {a}), kTwo52High));
 }
 
 Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
