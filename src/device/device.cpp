@@ -44,10 +44,9 @@ Status create_vulkan_device(DeviceState& device) {
   };
   device.sides.configure(traits.side_family, splits ? 1 : 0, traits.side_queues);
   if (splits) {
-    also(traits.drawing_family, 1);
     // Kernels that are checked share what the checks note.
     const bool checks = device.checks != no_checks;
-    device.queue.add_lanes(checks ? 0 : traits.side_queues, traits.drawing_family);
+    device.queue.add_lanes(checks ? 0 : traits.side_queues);
     if (traits.copy_queues && !checks) {
       also(traits.copy_family, traits.copy_queues);
       device.queue.add_copy_lanes(traits.copy_family, traits.copy_queues);

@@ -46,7 +46,7 @@ struct PhysicalTraits {
   std::uint32_t copy_family = 0, copy_queues = 0;  ///< queues that only copy
   std::optional<std::uint32_t> binding_family;     ///< whose queues bind memory to parts of buffers
   std::uint32_t timestamp_bits = 0;
-  /// Whether streams have queues of their own, until all work moves to the drawing family.
+  /// Whether streams have queues of their own, until a kernel waits for the program.
   bool splits() const { return side_queues && side_family == queue_family; }
 };
 

@@ -46,8 +46,7 @@ Status GraphState::refresh() {
 }
 
 Status GraphState::record() {
-  const std::uint32_t now_for = device->queue.family();
-  if (recorded && family == now_for) return {};
+  if (recorded) return {};
   if (last_value)
     if (Status status = device->queue.wait(last_value); !status) return status;
   if (!missed && !trapped) missed = find_trap();
@@ -69,15 +68,10 @@ Status GraphState::record() {
     if (!memory) return memory.error();
     slab = std::move(*memory);
   }
-  if (pool && family != now_for) {
-    device->vk.DestroyCommandPool(device->handle, pool, nullptr);
-    pool = VK_NULL_HANDLE;
-  }
-  recorded = false;
   if (!pool) {
     VkCommandPoolCreateInfo create{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     create.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-    create.queueFamilyIndex = family = now_for;
+    create.queueFamilyIndex = device->queue.family();
     VkResult result = device->vk.CreateCommandPool(device->handle, &create, nullptr, &pool);
     if (result != VK_SUCCESS) return vulkan_error(result, "CreateCommandPool");
     VkCommandBufferAllocateInfo allocate{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
@@ -166,18 +160,15 @@ Result<std::uint64_t> GraphState::replay(StreamState& stream) {
   }
   // Replays come one after the other.
   stream.wait_for(last_value);
-  Result<std::uint64_t> value = 0;
-  while (value && !*value) {
-    if (Status status = record(); !status) return status.error();
-    if (trapped) {
-      // The records still hold the last trap; they may only be cleared when no replay is running.
-      if (Status status = device->queue.wait(last_value); !status) return status.error();
-      for (auto& [node, trap] : traps) std::memset(trap, 0, abi::kTrapWords * 4);
-      trapped = false;
-    }
-    value =
-        device->queue.push(commands, family, alone ? Queue::kAlone : stream.lane, stream.before());
+  if (Status status = record(); !status) return status.error();
+  if (trapped) {
+    // The records still hold the last trap; they may only be cleared when no replay is running.
+    if (Status status = device->queue.wait(last_value); !status) return status.error();
+    for (auto& [node, trap] : traps) std::memset(trap, 0, abi::kTrapWords * 4);
+    trapped = false;
   }
+  const auto value =
+      device->queue.push(commands, alone ? Queue::kAlone : stream.lane, stream.before());
   if (value) last_value = *value;
   if (value && device->queue.has_timeout())
     for (const auto& node : nodes)

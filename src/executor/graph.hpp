@@ -40,7 +40,6 @@ struct GraphState : std::enable_shared_from_this<GraphState> {
   bool alone = false;          ///< recorded: with a launch that runs alone
   std::uint32_t barriers = 0;  ///< recorded: in front of nodes
   VkCommandPool pool = VK_NULL_HANDLE;
-  std::uint32_t family = 0;  ///< of queues that `pool` is for
   VkCommandBuffer commands = VK_NULL_HANDLE;
   Ring ring;
   Descriptors descriptors;

@@ -38,11 +38,11 @@ unsigned Queue::copy_lane(bool from_device, unsigned otherwise) {
 Status Queue::gather() {
   {
     std::lock_guard lock(mutex_);
-    if (shared_ || !home_) return {};
+    if (runs_alone() || !stream_queues_) return {};
   }
   if (Status status = wait(submitted()); !status) return status;
   std::lock_guard lock(mutex_);
-  if (shared_ || !home_) return {};
+  if (runs_alone()) return {};
   // What came meanwhile.
   for (Lane& lane : lanes_) {
     if (Status status = flush_locked(lane, true); !status) return status;
@@ -59,18 +59,6 @@ Status Queue::gather() {
       return status;
     note_completed(lane, last);
   }
-  Lane& first = lanes_[kFirst];
-  const VkCommandPool old = first.pool;
-  const VkQueue queue = first.handle;
-  if (Status status = open_lane(first, *home_, VK_NULL_HANDLE, 0); !status) {
-    first.pool = old;
-    first.handle = queue;
-    return status;
-  }
-  device_.vk.DestroyCommandPool(device_.handle, old, nullptr);
-  first.free.clear();
-  first.in_flight.clear();
-  family_ = *std::exchange(home_, std::nullopt);
   gathered_ = true;
   return {};
 }

@@ -241,10 +241,9 @@ Status Queue::bind(PFN_vkQueueBindSparse function, const VkSparseBufferMemoryBin
   return check(device_.vk.WaitSemaphores(device_.handle, &wait, UINT64_MAX), "WaitSemaphores");
 }
 
-Result<std::uint64_t> Queue::push(VkCommandBuffer commands, std::uint32_t family, unsigned lane,
+Result<std::uint64_t> Queue::push(VkCommandBuffer commands, unsigned lane,
                                   std::span<const std::uint64_t> after) {
   std::lock_guard lock(mutex_);
-  if (family != family_) return 0;
   const bool alone = runs_alone() || lane == kAlone;
   Lane& to = lanes_[alone ? kFirst : lane];
   VkResult result = order(to, after, alone);

@@ -55,18 +55,15 @@ class Queue {
   Status open(std::uint32_t family, VkQueue given, std::uint32_t index = 0);
   void close();
 
-  /// Streams have so many lanes, in the first lane's family. `home`: the family of gather().
-  void add_lanes(std::uint32_t count, std::uint32_t home) {
-    stream_queues_ = count;
-    home_ = home;
-  }
+  /// Streams have so many lanes, in the first lane's family.
+  void add_lanes(std::uint32_t count) { stream_queues_ = count; }
   /// Copies have lanes of their own, in a family that does nothing else.
   void add_copy_lanes(std::uint32_t family, std::uint32_t count) {
     copy_family_ = family;
     copy_queues_ = count;
   }
-  /// Lets all work run alone from now on, in a queue of a family of its own where there are lanes:
-  /// beside a kernel that waits for the program a family may not run whatever its queues are given.
+  /// Lets all work run alone from now on, in the first lane. The queues of the others are free
+  /// then.
   Status gather();
   /// A lane for work of a new stream.
   unsigned take_lane();
@@ -110,11 +107,10 @@ class Queue {
   /// Others submit to the queue, too: nothing that was recorded stays behind.
   VkQueue share();
 
-  /// Of the lanes but for those of copies, and later that of gather().
-  std::uint32_t family() const { return family_.load(std::memory_order_acquire); }
-  /// Submits `commands`, which come after the work of values `after`; the result is their value, or
-  /// 0 if they were recorded for another family.
-  Result<std::uint64_t> push(VkCommandBuffer commands, std::uint32_t family, unsigned lane,
+  /// Of the lanes but for those of copies.
+  std::uint32_t family() const { return family_; }
+  /// Submits `commands`, which come after the work of values `after`; the result is their value.
+  Result<std::uint64_t> push(VkCommandBuffer commands, unsigned lane,
                              std::span<const std::uint64_t> after);
   /// Waits for semaphores of others, and signals some, alone. Values are those of timelines.
   struct Semaphores {
@@ -274,10 +270,8 @@ class Queue {
                                                      ///< submission that waits for others
   std::atomic<bool> lost_{false};
 
-  std::atomic<std::uint32_t> family_{0};
-  std::uint32_t copy_family_ = 0, copy_queues_ = 0;
+  std::uint32_t family_ = 0, copy_family_ = 0, copy_queues_ = 0;
   std::uint32_t stream_queues_ = 0;
-  std::optional<std::uint32_t> home_;        ///< until it is used
   unsigned stream_lanes_ = 0, streams_ = 0;  ///< open lanes of streams, and streams so far
   bool shared_ = false, gathered_ = false;
   Clock::time_point sent_at_{};                   ///< the last submission

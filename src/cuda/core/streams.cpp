@@ -160,7 +160,13 @@ CUresult collect(ContextObject& context) {
     std::lock_guard lock(context.mutex);
     dirty.swap(context.dirty);
   }
-  for (const auto& each : dirty) (void)finish(*each);
+  for (const auto& each : dirty) {
+    // A kernel of it may wait for this thread.
+    if (is_held_up(*each))
+      mark_dirty(each);
+    else
+      (void)finish(*each);
+  }
   return static_cast<CUresult>(context.sticky.load());
 }
 
