@@ -259,6 +259,9 @@ class FloatLegaliser {
   /// An integer of 64 bits, rounded to the nearest double: either word as the lower bits of a power
   /// of two, which the differences take off exactly, and one sum rounds.
   Value wide_to_double(Value a, bool with_sign);
+  /// A whole number of an integer's range by the device's own, which Vulkan leaves undefined
+  /// beyond.
+  Value to_wide_integer(const FpAttr& fp, NumKind kind, Value a);
   Value to_integer(const FpAttr& fp, Value a);
   /// Whether the device's own whole numbers are cvt's.
   bool rounds(NumKind kind) const;

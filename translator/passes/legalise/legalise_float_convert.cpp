@@ -97,6 +97,25 @@ Value FloatLegaliser::wide_to_double(Value a, bool with_sign) {
   return sum(Op::native_fadd, upper, pack(b_.inst(Op::trunc, Type::i32, {a}), kTwo52High));
 }
 
+Value FloatLegaliser::to_wide_integer(const FpAttr& fp, NumKind kind, Value a) {
+  const bool with_sign = is_signed(fp.to);
+  const Format f = format_of(kind);
+  // 2^63 or 2^64.
+  const unsigned exponent = with_sign ? 63 : 64;
+  const std::uint64_t end = kind == NumKind::f64 ? std::uint64_t{1023 + exponent} << 52
+                                                 : std::uint64_t{127 + exponent} << 23;
+  const Value own = b_.inst(with_sign ? Op::native_to_s : Op::native_to_u, Type::i64, {a});
+  b_.last(own).fp = {.kind = kind, .to = fp.to};
+  const Value magnitude = b_.op2(Op::and_, a, constant(kind, f.sign - 1));
+  // Of numbers below zero only the signed ones are in range, and NaN is nowhere.
+  const Value within = b_.cmp(Op::ult, with_sign ? magnitude : a, constant(kind, end));
+  const Value above = b_.cmp(Op::ult, a, constant(kind, f.exponent + 1));
+  const Value nan = b_.i64(std::uint64_t{1} << 63);
+  const Value below = with_sign ? nan : b_.select(is_nan(kind, a), nan, b_.i64(0));
+  const Value beyond = b_.select(above, b_.i64(with_sign ? ~0ull >> 1 : ~0ull), below);
+  return b_.select(within, own, beyond);
+}
+
 Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
   NumKind kind = fp.kind;
   if (fp.ftz && kind == NumKind::f32 && is_directed(fp.round)) a = flush(kind, a);
@@ -113,6 +132,10 @@ Value FloatLegaliser::to_integer(const FpAttr& fp, Value a) {
     f_.insts[result].fp = fp;
     return result;
   }
+  const bool own_float = kind == NumKind::f32 || (kind == NumKind::f64 && p_.features.float64 &&
+                                                  p_.exactness.exact_float64);
+  if (is_wide(fp.to) && own_float && p_.features.int64 && (round == "rzi" || rounds(kind)))
+    return to_wide_integer(fp, kind, round == "rzi" ? a : rounded(fp.round, a));
   const bool simple = round == "rni" || round == "rzi";
   if (kind == NumKind::f32 && (fp.to == NumKind::u32 || fp.to == NumKind::s32) && simple)
     if (const FloatRange range = ranges_.of(a); range.finite() && *range.top <= 31)
