@@ -182,6 +182,91 @@ TEST(LegaliseFloat, whole_numbers_of_doubles_are_the_devices_own_where_they_are_
     }
 }
 
+// Roots of doubles where the inverse root is NVIDIA's: rounded to the nearest, also next to a tie.
+TEST(LegaliseFloat, double_roots_by_an_inverse_root_are_rounded_to_the_nearest) {
+  Parsed p(R"(
+b0:
+  %1 = constant i32 0x0
+  %2 = load i64 mem=param,8,readonly %1
+  %3 = fsqrt i64 fp=f64,rn %2
+  store mem=slot,8 %1 %3
+  exit
+)");
+  EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = *find_profile("nvidia")}));
+  p.expect_valid();
+  EXPECT_FALSE(p.has(Op::library) || p.has(Op::native_fsqrt)) << print(p.f, p.m);
+  std::uint32_t off = 0;
+  RunOptions options{.trace = false};
+  options.operation = [&](const Function&, const Inst& inst, std::span<const Bits> args,
+                          Bits& result) {
+    const auto of = [&](std::size_t i) { return std::bit_cast<double>(args[i].u64()); };
+    double value = 0;
+    switch (inst.op) {
+      case Op::native_unary: {
+        const double x = std::bit_cast<float>(args[0].w[0]);
+        const auto root = static_cast<float>(1 / std::sqrt(x));
+        result = Bits::of(std::bit_cast<std::uint32_t>(root) + off);
+        return true;
+      }
+      case Op::native_flt: result = Bits::of(of(0) < of(1)); return true;
+      case Op::native_fadd: value = of(0) + of(1); break;
+      case Op::native_fmul: value = of(0) * of(1); break;
+      case Op::native_ffma: value = std::fma(of(0), of(1), of(2)); break;
+      default: return false;
+    }
+    result = Bits::of(std::bit_cast<std::uint64_t>(value));
+    return true;
+  };
+  Memory memory;
+  memory.of(Space::slot).resize(8);
+  const auto expect_root = [&](double x) {
+    const double want = std::sqrt(x);
+    for (const int ulps : {-2, 0, 2}) {
+      off = static_cast<std::uint32_t>(ulps);
+      put(memory, Space::param, 0, static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x)));
+      put(memory, Space::param, 4,
+          static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32));
+      ASSERT_EQ(p.run(memory, options).error, "");
+      const std::uint64_t got =
+          word(memory, Space::slot, 0) | std::uint64_t{word(memory, Space::slot, 4)} << 32;
+      ASSERT_EQ(got, std::bit_cast<std::uint64_t>(want)) << fmt::format("{:a}, {}", x, ulps);
+    }
+  };
+  constexpr std::uint64_t kEdges[] = {0x0000000000000000, 0x8000000000000000, 0x0000000000000001,
+                                      0x000fffffffffffff, 0x0010000000000000, 0x035fffffffffffff,
+                                      0x0360000000000000, 0x3fefffffffffffff, 0x3ff0000000000000,
+                                      0x4010000000000000, 0x7fefffffffffffff, 0x7ff0000000000000,
+                                      0x7ff8000000000123, 0xfff8000000000456, 0x8000000000000001,
+                                      0xbff0000000000000, 0xfff0000000000000};
+  for (const std::uint64_t x : kEdges) expect_root(std::bit_cast<double>(x));
+  // A tie k * 2^-53 has k^2 = -j modulo 2^54 for a number j * 2^-106 beyond its square.
+  constexpr std::uint64_t kTie = std::uint64_t{1} << 54;
+  unsigned ties = 0;
+  for (int j = -513; j <= 513; j += 2) {
+    const auto square = static_cast<std::uint64_t>(-std::int64_t{j});
+    if (square % 8 != 1) continue;
+    std::uint64_t root = 1;
+    for (unsigned bit = 3; bit < 56; ++bit)
+      if ((root * root - square) >> bit & 1) root += std::uint64_t{1} << (bit - 1);
+    for (const std::uint64_t k : {root, 0 - root, root + kTie / 2, kTie / 2 - root}) {
+      const std::uint64_t odd = k % kTie;
+      if (odd < kTie / 2) continue;
+      // The whole number (odd^2 + j) / 2^54.
+      const std::uint64_t top = odd >> 27, low = odd & ((1u << 27) - 1);
+      const std::uint64_t middle = 2 * top * low + (low * low >> 27);
+      const std::uint64_t whole = top * top + (middle >> 27) + (j > 0);
+      const auto x = static_cast<double>(whole);
+      if (static_cast<std::uint64_t>(x) != whole) continue;
+      ++ties;
+      expect_root(x), expect_root(std::ldexp(x, 970)), expect_root(std::ldexp(x, -1020));
+    }
+  }
+  EXPECT_GT(ties, 100u);
+  std::mt19937_64 rng(11);
+  for (int i = 0; i < 3000; ++i)
+    expect_root(std::bit_cast<double>(rng() >> 1 & ~(std::uint64_t{1} << 62)));
+}
+
 // A sum rounds; signs are taken for bits above all others.
 TEST(LegaliseFloat, integers_of_64_bits_become_doubles_by_one_sum) {
   constexpr std::uint64_t kNumbers[] = {
@@ -284,6 +369,8 @@ b0:
                          each.of));
     const std::size_t before = p.count(Op::select);
     Profile profile = *find_profile("nvidia");
+    // Roots by the inverse root have selections of their own.
+    profile.exactness.native_approx = false;
     profile.exactness.second_nan64 = false;
     EXPECT_TRUE(passes::legalise_float(p.f, p.m, {.profile = profile}));
     p.expect_valid();

@@ -222,6 +222,10 @@ class FloatLegaliser {
   /// fused fma: within 2^-23.4, as the root's rounding is all that counts. Zeros, infinities and
   /// NaN, of which no step comes, are `y`.
   Value better_root(Value x, Value y);
+  /// The square root of a double, from the inverse root of its upper 21 bits: after a step of the
+  /// third order within an ulp, and after one by the remainder rounded to the nearest. Those
+  /// nearest to a tie come out right as long as the inverse root is within 37 ulp.
+  Value double_root(Value number);
   /// What a sign change changes, in single precision.
   std::optional<Value> negated(Value v) const;
   // Of an approximate quotient the manual says: a divisor above 2^126 gives 0, or NaN for an

@@ -131,6 +131,9 @@ Value FloatLegaliser::native(const Row& row, NumKind kind, const std::vector<Val
                              Type type) {
   if (row.op == Op::frcp)
     return b_.inst(row.native, type, {constant(kind, format_of(kind).one), args[0]});
+  if (row.op == Op::fsqrt && kind == NumKind::f64 && p_.exactness.native_approx &&
+      p_.exactness.fused_fma64)
+    return double_root(args[0]);
   // GPUs negate an operand for nothing, but compilers do not see the difference in a sum whose
   // zeros have signs to keep.
   if (row.op == Op::fadd && kind == NumKind::f32)
@@ -326,6 +329,46 @@ Value FloatLegaliser::approximate_quotient(const Inst& inst, std::vector<Value> 
   }
   result = canonical(NumKind::f32, result);
   return inst.fp.ftz && (far || !reciprocal) ? flush_number(result) : result;
+}
+
+Value FloatLegaliser::double_root(Value number) {
+  constexpr std::uint32_t kOneHigh = 0x3ff00000, kSmallHigh = 0x03600000,
+                          kInfinityHigh = 0x7ff00000, kBiases = (1023 - 127) << 20,
+                          kMiddleLow = 0x80000000;
+  constexpr std::uint64_t kOne = 0x3ff0000000000000, kTwo108 = 0x46b0000000000000,
+                          kTwoMinus54 = 0x3c90000000000000, kHalf = 0x3fe0000000000000,
+                          kThreeEighths = 0x3fd8000000000000, kSign = 0x8000000000000000,
+                          kInvalidNan = 0xfff8000000000000;
+  const auto op = [&](Op o, std::initializer_list<Value> of) { return b_.inst(o, Type::i64, of); };
+  const auto minus = [&](Value a) { return b_.op2(Op::xor_, a, b_.i64(kSign)); };
+  const auto shifted = [&](Op o, Value a, std::uint32_t by) { return b_.op2(o, a, b_.i32(by)); };
+  const Value number_high = b_.inst(Op::high, Type::i32, {number});
+  const Value small = b_.cmp(Op::ult, number_high, b_.i32(kSmallHigh));
+  const Value x = op(Op::native_fmul, {number, b_.select(small, b_.i64(kTwo108), b_.i64(kOne))});
+  const Value high = b_.inst(Op::high, Type::i32, {x});
+  // In the exponent's place: k, with x between 1 and 4 times 4^k.
+  const Value k =
+      shifted(Op::shl, shifted(Op::ashr, b_.op2(Op::sub, high, b_.i32(kOneHigh)), 21), 20);
+  const Value scaled = b_.op2(Op::sub, high, shifted(Op::shl, k, 1));
+  const Value single = shifted(Op::shl, b_.op2(Op::sub, scaled, b_.i32(kBiases)), 3);
+  const Value root = b_.inst(Op::native_unary, Type::i32, {single}, find_row(Op::frsqrt)->glsl);
+  const Value first_high =
+      b_.op2(Op::add, shifted(Op::lshr, root, 3), b_.op2(Op::sub, b_.i32(kBiases), k));
+  const Value first = b_.inst(Op::pack, Type::i64, {b_.i32(kMiddleLow), first_high});
+  const Value error =
+      op(Op::native_ffma, {minus(op(Op::native_fmul, {x, first})), first, b_.i64(kOne)});
+  const Value by = op(Op::native_ffma, {error, b_.i64(kThreeEighths), b_.i64(kHalf)});
+  const Value inverse = op(Op::native_ffma, {by, op(Op::native_fmul, {first, error}), first});
+  const Value near = op(Op::native_fmul, {x, inverse});
+  const Value rest = op(Op::native_ffma, {minus(near), near, x});
+  const Value rounded =
+      op(Op::native_ffma, {rest, op(Op::native_fmul, {inverse, b_.i64(kHalf)}), near});
+  const Value result =
+      op(Op::native_fmul, {rounded, b_.select(small, b_.i64(kTwoMinus54), b_.i64(kOne))});
+  // Infinities, NaN, -0 and what is below.
+  const Value below = b_.inst(Op::native_flt, Type::i1, {number, b_.i64(0)});
+  const Value other = b_.select(below, b_.i64(kInvalidNan), op(Op::native_fadd, {number, number}));
+  return b_.select(b_.cmp(Op::ult, number_high, b_.i32(kInfinityHigh)), result, other);
 }
 
 Value FloatLegaliser::better_root(Value x, Value y) {
