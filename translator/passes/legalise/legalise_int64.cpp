@@ -2,6 +2,12 @@
 // leaves open made exact at any width: shifts by the width and more, division by zero, the most
 // negative number by -1.
 
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "translator/passes/analysis/known_bits.hpp"
 #include "translator/passes/passes.hpp"
 #include "translator/passes/rewrite.hpp"
@@ -19,6 +25,7 @@ class Int64 {
   }
 
   bool run() {
+    if (native_) high_products_first();
     return rewrite_.run([&](Value v) {
       const Value next = replace(v);
       // What replaces a value has its zeros too.
@@ -32,6 +39,34 @@ class Int64 {
   struct Pair {
     Value lo, hi;
   };
+  using Factors = std::pair<Value, Value>;
+  Factors factors(Value v) const { return std::minmax(f_.arg(v, 0), f_.arg(v, 1)); }
+
+  /// A high half is made before the low half of the same product in its block, which is then made
+  /// of the same parts.
+  void high_products_first() {
+    for (Block& block : f_.blocks) {
+      std::map<Factors, Value> low;
+      std::map<Value, Value> before;  // what comes before a low half
+      for (const Value v : block.insts) {
+        const Inst& inst = at(v);
+        if (inst.type != Type::i64) continue;
+        if (inst.op == Op::mul) low.emplace(factors(v), v);
+        if (inst.op != Op::mulhi_u && inst.op != Op::mulhi_s) continue;
+        if (const auto found = low.find(factors(v)); found != low.end()) before[found->second] = v;
+      }
+      if (before.empty()) continue;
+      std::vector<Value> insts;
+      std::set<Value> moved;
+      for (const auto& [of, first] : before) moved.insert(first);
+      for (const Value v : block.insts) {
+        if (const auto found = before.find(v); found != before.end())
+          insts.push_back(found->second);
+        if (!moved.count(v)) insts.push_back(v);
+      }
+      block.insts = std::move(insts);
+    }
+  }
   const Inst& at(Value v) const { return f_.insts[v]; }
   std::uint64_t zeros(Value v) const { return v < zeros_.size() ? zeros_[v] : 0; }
   bool is_constant(Value v) const { return at(v).op == Op::constant; }
@@ -90,6 +125,10 @@ class Int64 {
       if (wide_result && (inst.op == Op::mulhi_u || inst.op == Op::mulhi_s))
         return high_product(inst.op == Op::mulhi_s, a, d);
       if (inst.op == Op::popcount && wide) return popcount(a);
+      if (inst.op == Op::mul && wide_result)
+        if (const auto found = parts_.find(factors(v));
+            found != parts_.end() && found->second.block == b_.block())
+          return pack(low(found->second.first), low(found->second.second));
       return v;
     }
     if (!wide) return v;
@@ -193,8 +232,10 @@ class Int64 {
     const auto wide = [&](Value half) { return b_.inst(Op::zext, Type::i64, {half}); };
     const Pair x = halves(a), y = halves(d);
     const Value xl = wide(x.lo), xh = wide(x.hi), yl = wide(y.lo), yh = wide(y.hi);
-    const Value first = op64(Op::add, op64(Op::mul, xh, yl), wide(high(op64(Op::mul, xl, yl))));
+    const Value least = op64(Op::mul, xl, yl);
+    const Value first = op64(Op::add, op64(Op::mul, xh, yl), wide(high(least)));
     const Value second = op64(Op::add, op64(Op::mul, xl, yh), wide(low(first)));
+    parts_[std::minmax(a, d)] = {b_.block(), least, second};
     Value top = op64(Op::add, op64(Op::mul, xh, yh), wide(high(first)));
     top = op64(Op::add, top, wide(high(second)));
     if (!is_signed) return top;
@@ -288,6 +329,11 @@ class Int64 {
   Module& module_;
   const bool native_;
   std::vector<std::uint64_t> zeros_;
+  struct Parts {
+    BlockId block = 0;
+    Value first = 0, second = 0;  ///< whose low halves are those of the product
+  };
+  std::map<Factors, Parts> parts_;  ///< of high products
   SsaRewriter rewrite_;
   Builder& b_;
 };
