@@ -342,6 +342,11 @@ constexpr Pass kPasses[] = {
     {Phase::legalise, "legalise-int64", Form::ssa, kRequired, always,
      [](PassContext& c) { passes::legalise_int64(c.function, c.module, c.profile); },
      "pairs of words where the device has no 64-bit integers"},
+    {Phase::legalise, "invariant-divisors", Form::ssa, kOptional,
+     [](const PassContext& c) { return c.optimize && for_device(c); },
+     [](PassContext& c) { passes::invariant_divisors(c.function); },
+     "divisions in a loop by what it does not change are products; before if-convert, which counts "
+     "instructions"},
     {Phase::legalise, "if-convert", Form::ssa, kOptional, optimizes,
      [](PassContext& c) { passes::if_convert(c.function, c.module); },
      "small branches become selects, once their size is known"},

@@ -120,6 +120,10 @@ bool hoist_traps(Function& function);
 /// legalisation.
 bool if_convert(Function& function, Module& module);
 
+/// 32-bit divisions in loops that do not change the divisor multiply by its inverse. Needs
+/// structured SSA form, best after legalise_int64, which makes some.
+bool invariant_divisors(Function& function);
+
 /// Instructions of a library routine, with all that it calls inlined.
 using RoutineCost = std::function<std::uint32_t(std::string_view name)>;
 /// Calls the library's long routines from loops where a kernel's calls of them exceed `budget`.
