@@ -9,6 +9,7 @@
 #include "translator/passes/legalise/move_shared_memory.hpp"
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
+#include "translator/passes/threads/agree_on_loads.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/traps/lower_traps.hpp"
 
@@ -88,6 +89,16 @@ constexpr Pass kPasses[] = {
         "is "
         "known which warp operations there are"),
 
+    {Phase::memory, "agree-on-loads", Form::variables, kRequired,
+     [](const PassContext& c) {
+       return !c.front.agreed.empty() && c.model == ThreadModel::direct && for_device(c);
+     },
+     [](PassContext& c) {
+       passes::agree_on_loads(c.function, c.front.agreed);
+       c.info.shared_bytes = c.function.shared_bytes;
+     },
+     "threads that load from one place and then choose their way to a barrier choose the same one; "
+     "while loads are those that the front knows"},
     {Phase::memory, "meet-at-warp-operations", Form::variables, kRequired,
      [](const PassContext& c) {
        return c.info.sync.warp_operations && c.model == ThreadModel::direct && for_device(c) &&

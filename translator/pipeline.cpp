@@ -15,6 +15,7 @@
 #include "translator/passes/sanitize/sanitize.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
 #include "translator/passes/texture/texture_records.hpp"
+#include "translator/passes/threads/agree_on_loads.hpp"
 #include "translator/passes/threads/spin_loops.hpp"
 #include "translator/passes/threads/warp_lanes.hpp"
 
@@ -157,9 +158,15 @@ FrontEntry prepare_entry(lower::Program& program, lower::FunctionRef entry,
   lowered.info.sync.barriers = has_op(function, Op::bar_sync, Op::bar_sync);
   lowered.info.sync.warp_operations =
       has_op(function, Op::warp_shfl, Op::warp_elect) || waits_for_objects;
+  const bool plain = barriers_are_plain(function);
   lowered.info.sync.divergent_barriers =
-      lowered.info.sync.barriers &&
-      (!barriers_are_plain(function) || passes::barriers_diverge(function, lowered.module));
+      lowered.info.sync.barriers && (!plain || passes::barriers_diverge(function, lowered.module));
+  // A barrier more would keep threads apart that wait for each other.
+  if (lowered.info.sync.divergent_barriers && plain && !lowered.info.waits.spins &&
+      !waits_for_objects) {
+    front.agreed = passes::loads_to_agree_on(function, lowered.module);
+    lowered.info.sync.divergent_barriers = front.agreed.empty();
+  }
   // Threads that wait look again one by one.
   lowered.info.sync.divergent_warp_operations =
       lowered.info.sync.warp_operations &&
@@ -237,6 +244,16 @@ bool serves_as_warps(const FrontEntry& front, const TranslateOptions& options) {
   return !(in_rows ? front.missed_in_rows : front.missed);
 }
 
+/// The model that the translation has. Barriers that agree_on_loads adds are none of the kernel's,
+/// by which the sanitizer tells threads' accesses apart.
+ThreadModel model_of(const FrontEntry& front, const TranslateOptions& options) {
+  const ThreadModel model =
+      thread_model(front.lowered.info, options.threads, serves_as_warps(front, options));
+  const bool agrees = options.checks == no_checks && !options.shared_in_memory;
+  return model == ThreadModel::direct && !front.agreed.empty() && !agrees ? ThreadModel::regions
+                                                                          : model;
+}
+
 bool run_passes(const FrontEntry& front, const lower::Program& program,
                 const TranslateOptions& options, spirv::Builder* builder,
                 interpreter::Program* steps, EntryInfo& info, std::vector<Message>& messages,
@@ -262,7 +279,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
     return error("kernel '" + info.name + "': " + wrong);
   if (options.local_in_memory && info.local_bytes > limits::kLocal)
     return error(too_much_local(info.name, info.local_bytes));
-  c.model = thread_model(info, options.threads, serves_as_warps(front, options));
+  c.model = model_of(front, options);
   if (runs_grid(c)) c.model = ThreadModel::regions;
   if (c.steps) c.model = ThreadModel::direct;
   info.threads = c.model;
@@ -319,7 +336,7 @@ bool run_passes(const FrontEntry& front, const lower::Program& program,
 bool native_products(const FrontEntry& front, const TranslateOptions& options) {
   const EntryInfo& info = front.lowered.info;
   if (!front.lowered.ok || info.waits.spins || options.together[0] != 0 ||
-      thread_model(info, options.threads, serves_as_warps(front, options)) != ThreadModel::direct)
+      model_of(front, options) != ThreadModel::direct)
     return false;
   const ir::Function& function = front.lowered.module.functions[0];
   return std::ranges::any_of(function.blocks, [&](const ir::Block& block) {

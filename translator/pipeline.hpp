@@ -24,6 +24,7 @@ struct FrontEntry {
   /// Whether threads of a warp miss a warp operation that they cannot be brought by, in blocks
   /// whose rows are whole warps and in any.
   bool missed_in_rows = false, missed = false;
+  std::vector<ir::Value> agreed;  ///< passes::loads_to_agree_on, where barriers are not native else
 };
 
 /// Lowers and inlines an entry, and finds its slots and what it needs of the device.

@@ -136,6 +136,83 @@ TEST(Blocks, BarriersInLoopsAndBranchesForAnyShape) {
   }
 }
 
+// Each block follows a chain of words in memory and meets once for each of them.
+constexpr const char* kChain = R"(
+CELLS
+.visible .entry chain(.param .u64 out, .param .u64 next) {
+  .reg .pred %p; .reg .b64 %out, %next, %d; .reg .b32 %r<12>;
+  ld.param.u64 %out, [out];
+  ld.param.u64 %next, [next];
+  mov.u32 %r0, %ntid.x;
+  mov.u32 %r1, %tid.y;
+  mov.u32 %r2, %tid.x;
+  mad.lo.u32 %r1, %r1, %r0, %r2;            // me
+  mov.u32 %r2, %ntid.y;
+  mul.lo.u32 %r0, %r0, %r2;
+  mov.u32 %r2, %ctaid.x;
+  mad.lo.u32 %r3, %r2, %r0, %r1;
+  mul.wide.u32 %d, %r3, 4;
+  add.u64 %out, %out, %d;
+  mov.u32 %r4, cells;
+  mad.lo.u32 %r5, %r1, 4, %r4;              // my cell
+  mov.u32 %r6, %r1;                         // sum
+again:
+  mul.wide.u32 %d, %r2, 4;
+  add.u64 %d, %next, %d;
+  ld.global.u32 %r2, [%d];
+  setp.eq.u32 %p, %r2, 0;
+  @%p bra done;
+  st.shared.u32 [%r5], %r6;
+  bar.sync 0;
+  add.u32 %r7, %r1, %r2;
+  rem.u32 %r7, %r7, %r0;
+  mad.lo.u32 %r7, %r7, 4, %r4;
+  ld.shared.u32 %r7, [%r7];
+  mad.lo.u32 %r6, %r6, 3, %r7;
+  bar.sync 0;
+  bra again;
+done:
+  st.global.u32 [%out], %r6;
+  ret;
+}
+)";
+
+TEST(Blocks, WordsInMemorySayHowOftenTheyMeet) {
+  const std::vector<std::uint32_t> next = {0, 7, 5, 12, 0, 0, 0, 9, 0, 0, 0, 0, 13, 14, 15, 4};
+  Buffer words = must(Buffer::create(test_device(), next.size() * 4));
+  must(words.upload(0, bytes_of(next)));
+  for (const bool dynamic : {false, true}) {
+    std::string text = kChain;
+    text.replace(text.find("CELLS"), 5,
+                 dynamic ? ".extern .shared .align 4 .b8 cells[];" : ".shared .b32 cells[1024];");
+    Module module = load(text);
+    Kernel kernel = must(module.kernel("chain"));
+    constexpr Dim3 kShapes[] = {{1024, 1, 1}, {64, 1, 1}, {33, 3, 1}, {1, 1, 1}};
+    for (const Dim3& shape : kShapes) {
+      const std::uint32_t threads = shape.x * shape.y, blocks = 4;
+      Buffer out = must(Buffer::create(test_device(), 4ull * threads * blocks));
+      LaunchConfig config;
+      config.grid = {blocks, 1, 1};
+      config.block = shape;
+      if (dynamic) config.dynamic_shared = 4 * threads;
+      must(kernel.launch(config, Args().buffer(out).buffer(words)));
+      std::vector<std::uint32_t> want;
+      for (std::uint32_t block = 0; block < blocks; ++block) {
+        std::vector<std::uint32_t> sum(threads);
+        for (std::uint32_t t = 0; t < threads; ++t) sum[t] = t;
+        for (std::uint32_t at = next[block]; at; at = next[at]) {
+          const std::vector<std::uint32_t> cells = sum;
+          for (std::uint32_t t = 0; t < threads; ++t)
+            sum[t] = sum[t] * 3 + cells[(t + at) % threads];
+        }
+        want.insert(want.end(), sum.begin(), sum.end());
+      }
+      EXPECT_EQ(read_buffer<std::uint32_t>(out, want.size()), want)
+          << shape.x << " x " << shape.y << (dynamic ? ", dynamic" : "");
+    }
+  }
+}
+
 // 124 of 1,024 threads store beyond the surface's edge before the barrier.
 TEST(Blocks, TrapsAreCountedAndTheOtherThreadsResultsStand) {
   Module module = load(R"(

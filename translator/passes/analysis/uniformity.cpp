@@ -73,7 +73,8 @@ void Uniformity::find_settled() {
       const Inst& inst = f_.insts[v];
       const bool shares =
           inst.mem.space == Space::shared || (scope_.warp && inst.mem.space == Space::global);
-      settled_[v] = inst.op == Op::load && shares && !inst.mem.is_volatile && !may;
+      settled_[v] = (inst.op == Op::load && shares && !inst.mem.is_volatile && !may) ||
+                    (scope_.agreed && (*scope_.agreed)[v]);
     });
 }
 

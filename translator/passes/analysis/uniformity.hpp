@@ -22,6 +22,8 @@ struct Scope {
                           ///< tid.z are the same in all its threads
   /// Threads read memory at the same time: they get the same of one address.
   bool lock_step = false;
+  /// By value: loads that settle though threads may not have waited alike (agree_on_loads).
+  const std::vector<bool>* agreed = nullptr;
 };
 
 /// Divergence of a structured function in SSA form. Parameters, push constants, workgroup numbers
