@@ -359,7 +359,9 @@ constexpr Pass kPasses[] = {
      "divisions in a loop by what it does not change are products; before if-convert, which counts "
      "instructions"},
     {Phase::legalise, "if-convert", Form::ssa, kOptional, optimizes,
-     [](PassContext& c) { passes::if_convert(c.function, c.module); },
+     [](PassContext& c) {
+       passes::if_convert(c.function, for_device(c) && c.profile.features.robust_images);
+     },
      "small branches become selects, once their size is known"},
     {Phase::legalise, "outline-library-calls", Form::ssa, kOptional,
      // Calls share a routine through a loop, and some compilers' time explodes with loops in

@@ -139,13 +139,15 @@ b0:
     }
 }
 
-// The first parameter, doubled where it is `limit`; `inside` is carried out on the way.
-std::string diamond(const std::string& inside) {
+// A number, the same for all threads if it is a parameter, doubled where it is 7; `inside` is
+// carried out on the way.
+std::string diamond(const std::string& inside, bool parameter = true) {
   return R"(
 b0:
   %1 = constant i32 0x0
-  %2 = load i32 mem=param,4,readonly %1
   %3 = constant i64 0x100000000
+  %2 = load i32 )" +
+         std::string(parameter ? "mem=param,4,readonly %1" : "mem=global,4 %3") + R"(
   %7 = constant i32 0x7
   %4 = eq i1 %2 %7
   merge b2
@@ -163,7 +165,7 @@ b2:
 
 TEST(IfConvert, a_branch_around_arithmetic_becomes_a_select) {
   Structured p(diamond(""));
-  EXPECT_TRUE(passes::if_convert(p.f, p.m));
+  EXPECT_TRUE(passes::if_convert(p.f, false));
   p.expect_valid();
   EXPECT_EQ(p.ends(Term::cond_br), 0u);
   EXPECT_TRUE(p.has(Op::select));
@@ -178,9 +180,33 @@ TEST(IfConvert, a_branch_around_arithmetic_becomes_a_select) {
 
 TEST(IfConvert, a_store_keeps_its_branch) {
   Structured p(diamond("  store mem=global,4 %3 %5\n"));
-  passes::if_convert(p.f, p.m);
+  passes::if_convert(p.f, false);
   p.expect_valid();
   EXPECT_EQ(p.ends(Term::cond_br), 1u);
+}
+
+// Where a thread would not have made it, the load names no texel. Threads that all go one way keep
+// their branch.
+TEST(IfConvert, a_load_from_a_robust_image_needs_no_branch_that_parts_threads) {
+  const std::string load =
+      "  %8 = compose v4 %2 %2 %1 %1\n"
+      "  %9 = image_load v4 %8\n";
+  for (const bool robust : {false, true}) {
+    Structured kept(diamond(load, robust));
+    passes::if_convert(kept.f, robust);
+    EXPECT_EQ(kept.ends(Term::cond_br), 1u);
+  }
+  Structured p(diamond(load, false));
+  EXPECT_TRUE(passes::if_convert(p.f, true));
+  p.expect_valid();
+  EXPECT_EQ(p.ends(Term::cond_br), 0u);
+  const auto moved = [&](Value v, BlockId) {
+    if (p.f.insts[v].op != Op::image_load) return false;
+    const Value x = p.f.arg(p.f.arg(v, 0), 0);
+    return p.f.insts[x].op == Op::select && p.f.arg(x, 0) == 4 && p.f.arg(x, 1) == 2 &&
+           p.f.insts[p.f.arg(x, 2)].imm == 0xffffffffu;
+  };
+  EXPECT_EQ(p.count(moved), 1u) << print(p.f, p.m);
 }
 
 std::string counted(const std::string& limit) {

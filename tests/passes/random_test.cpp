@@ -89,7 +89,7 @@ void check(std::mt19937& rng, const ProgramShape& shape, int number) {
     compare(simple, "legalise_int64");
     if (::testing::Test::HasFatalFailure()) return;
     before = f;
-    passes::if_convert(f, m);
+    passes::if_convert(f, false);
     compare(before, "if-convert");
     if (::testing::Test::HasFatalFailure()) return;
     before = f;

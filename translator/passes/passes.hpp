@@ -117,8 +117,8 @@ bool fma_contract(Function& function, Module& module);
 bool hoist_traps(Function& function);
 
 /// Small selections without side effects become selects. Needs structured SSA form, best after
-/// legalisation.
-bool if_convert(Function& function, Module& module);
+/// legalisation. `robust_images`: a load may name a texel that an image has not.
+bool if_convert(Function& function, bool robust_images);
 
 /// 32-bit divisions in loops that do not change the divisor multiply by its inverse. Needs
 /// structured SSA form, best after legalise_int64, which makes some.
