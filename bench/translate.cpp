@@ -138,7 +138,7 @@ bool measure(const Profile& profile, const std::string& ptxas, unsigned limit,
     row.words = result->spirv.size();
     // What ptx2spv adds before it writes the module.
     start = std::chrono::steady_clock::now();
-    const spvtools::SpirvTools validator(SPV_ENV_VULKAN_1_1);
+    const spvtools::SpirvTools validator(SPV_ENV_VULKAN_1_1_SPIRV_1_4);
     const bool valid = validator.Validate(result->spirv);
     row.validate_ms = std::min(row.validate_ms, milliseconds_since(start));
     if (!valid) {

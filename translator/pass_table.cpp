@@ -294,6 +294,12 @@ constexpr Pass kPasses[] = {
      [](const PassContext& c) { return c.optimize && c.model == ThreadModel::direct; },
      [](PassContext& c) { passes::global_ids(c.function); },
      "in launches of one dispatch, ctaid * ntid + tid is a number that the device has"},
+    {Phase::values, "merge-shared-loads", Form::ssa, kOptional,
+     [](const PassContext& c) {
+       return c.optimize && for_device(c) && c.profile.features.shared_layout;
+     },
+     [](PassContext& c) { passes::merge_shared_loads(c.function, c.module); },
+     "neighbouring words are one access: before checked-fma, which parts blocks"},
     {Phase::values, "fma-contract", Form::ssa, kOptional, always,
      [](PassContext& c) { passes::fma_contract(c.function, c.module); },
      "fuses products and sums where ptxas does; before legalise-float, while operations are "
@@ -378,7 +384,9 @@ constexpr Pass kPasses[] = {
      [](PassContext& c) { passes::relax_barrier_scope(c.function, c.module); },
      "barriers that order only shared memory say so"},
     {Phase::legalise, "scale-addresses", Form::ssa, kRequired, for_device,
-     [](PassContext& c) { passes::scale_addresses(c.function, c.module); },
+     [](PassContext& c) {
+       passes::scale_addresses(c.function, c.module, c.profile.features.shared_layout);
+     },
      "offsets are counted in elements, as in SPIR-V"},
     {Phase::legalise, "simplify-last", Form::ssa, kOptional, optimizes,
      [](PassContext& c) { passes::simplify(c.function, c.module, c.profile.features.int64); },

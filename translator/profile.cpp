@@ -33,8 +33,8 @@ constexpr std::array<Reduced, 6> kReduced = {{
     {"no-device-addresses", {"device_addresses"}},
     {"no-int64", {"int64"}},
     {"no-64-bit-atomics", {"buffer_atomics64", "shared_atomics64", "image_atomics64"}},
-    {"no-8/16-bit", {"storage8", "storage16"}},
-    {"no-8-16-bit", {"storage8", "storage16"}},
+    {"no-8/16-bit", {"storage8", "storage16", "shared_layout"}},
+    {"no-8-16-bit", {"storage8", "storage16", "shared_layout"}},
 }};
 
 constexpr Capability kCapabilities[] = {

@@ -55,6 +55,8 @@ struct FeatureChain {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CUSTOM_BORDER_COLOR_FEATURES_EXT};
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES};
+  VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR shared_layout{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR};
   CooperativeMatrixFeatures matrices{kCooperativeMatrixFeatures};
   ShaderBfloat16Features bfloat16{kShaderBfloat16Features};
   MapMemoryPlacedFeatures placed;

@@ -105,6 +105,11 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   allow(profile.features.float16, chain.int8.shaderFloat16);
   allow(profile.features.storage8, chain.storage8.storageBuffer8BitAccess && chain.int8.shaderInt8);
   allow(profile.features.storage16, chain.storage16.storageBuffer16BitAccess && core.shaderInt16);
+  allow(profile.features.shared_layout,
+        chain.shared_layout.workgroupMemoryExplicitLayout &&
+            chain.shared_layout.workgroupMemoryExplicitLayout8BitAccess &&
+            chain.shared_layout.workgroupMemoryExplicitLayout16BitAccess && chain.int8.shaderInt8 &&
+            core.shaderInt16);
   allow(profile.features.buffer_atomics64, chain.atomic_int64.shaderBufferInt64Atomics);
   allow(profile.features.shared_atomics64, chain.atomic_int64.shaderSharedInt64Atomics);
   allow(profile.features.image_atomics64, chain.image_atomic64.shaderImageInt64Atomics);
@@ -245,6 +250,11 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
     if (extension(0, kShaderBfloat16)) add(bfloat16);
   }
   if (extension(0, kMaximalReconvergence)) add(reconvergence);
+  if (has_extension(extensions, VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME) &&
+      extension(v12, VK_KHR_SPIRV_1_4_EXTENSION_NAME)) {
+    names.push_back(VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME);
+    add(shared_layout);
+  }
   extension(0, VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME);
   if (has_extension(extensions, kMapMemoryPlaced) && extension(0, kMapMemory2)) {
     names.push_back(kMapMemoryPlaced);

@@ -42,6 +42,11 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(shaderIntegerDotProduct, "dot4_mixed", dots),
     PTX2SPV_ROW(shaderSubgroupClock, "shader_clock", clock),
     PTX2SPV_ROW(shaderDeviceClock, "device_clock", clock),
+    PTX2SPV_ROW(shaderInt8, "shared_layout", int8),
+    PTX2SPV_ROW(shaderInt16, "shared_layout", features.features),
+    PTX2SPV_ROW(workgroupMemoryExplicitLayout, "shared_layout", shared_layout),
+    PTX2SPV_ROW(workgroupMemoryExplicitLayout8BitAccess, "shared_layout", shared_layout),
+    PTX2SPV_ROW(workgroupMemoryExplicitLayout16BitAccess, "shared_layout", shared_layout),
     PTX2SPV_ROW(shaderMaximalReconvergence, "maximal_reconvergence", reconvergence),
     PTX2SPV_ROW(subgroupSizeControl, "subgroup_ops", subgroup_size),
     PTX2SPV_ROW(computeFullSubgroups, "subgroup_ops", subgroup_size),
@@ -54,6 +59,7 @@ constexpr struct {
   const char *name, *capability;
 } kDeclared[] = {{VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, ""},
                  {VK_KHR_SHADER_NON_SEMANTIC_INFO_EXTENSION_NAME, ""},
+                 {VK_KHR_SPIRV_1_4_EXTENSION_NAME, "shared_layout"},
                  {VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME, "subgroup_partition"}};
 
 /// Keeps of what the device has what modules, copies and the runtime use.
@@ -85,6 +91,7 @@ void keep_used_features(FeatureChain& chain) {
   // Capture and replay of addresses costs address space and serves debuggers only.
   chain.addresses.bufferDeviceAddressCaptureReplay =
       chain.addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
+  chain.shared_layout.workgroupMemoryExplicitLayoutScalarBlockLayout = VK_FALSE;
   chain.image_atomic64.sparseImageInt64Atomics = VK_FALSE;
   chain.atomic_float.sparseImageFloat32Atomics = VK_FALSE;
   chain.atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
@@ -174,6 +181,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.cubes_with_seams);
     take(*each, chain.borders);
     take(*each, chain.memory_model);
+    take(*each, chain.shared_layout);
     take(*each, chain.matrices);
     take(*each, chain.bfloat16);
     take_gathered(*each, chain);

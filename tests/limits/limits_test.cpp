@@ -152,6 +152,8 @@ TEST_P(DeviceClass, ShowsNoMoreThanItsFileStates) {
       {"storage8", "VkPhysicalDeviceShaderFloat16Int8Features", "shaderInt8"},
       {"storage16", "VkPhysicalDevice16BitStorageFeatures", "storageBuffer16BitAccess"},
       {"buffer_atomics64", "VkPhysicalDeviceShaderAtomicInt64Features", "shaderBufferInt64Atomics"},
+      {"shared_layout", "VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR",
+       "workgroupMemoryExplicitLayout"},
   };
   for (const auto& each : rows) {
     ASSERT_TRUE(seen.contains(each.row)) << each.row;

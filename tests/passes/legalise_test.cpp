@@ -745,6 +745,12 @@ b2:
                Form::variables);
       Profile profile = *find_profile("nvidia");
       profile.features.shader_clock = false;
+      // In shared memory as words, or the sum of doubles that the device lacks.
+      Parsed own = p;
+      passes::legalise_atomics(own.f, profile);
+      EXPECT_EQ(own.has(Op::subgroup_partition),
+                std::string_view(each.text).find("fadd") != std::string_view::npos);
+      profile.features.shared_layout = false;
       passes::legalise_atomics(p.f, profile);
       p.expect_valid();
       EXPECT_TRUE(p.has(Op::subgroup_partition));

@@ -192,6 +192,282 @@ TEST(SharedMemory, OfBytesOrHalvesAloneKeepsEachOfThem) {
   }
 }
 
+// Bytes, halves, vectors and words of the same memory, and atomics on words of bytes. Nothing ends
+// at a multiple of 16.
+constexpr const char* kMixed = R"(
+.shared .align 1 .b8 odd[13];
+.shared .align 16 .b8 fixed[52];
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry mixed(.param .u64 out) {
+  .reg .pred %p;
+  .reg .b16 %h<4>;
+  .reg .b32 %r<24>;
+  .reg .b64 %d<4>;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, dynamic;
+  mov.u32 %r2, fixed;
+  mov.u32 %r3, odd;
+  mul.lo.u32 %r4, %r0, 7;
+  add.u32 %r5, %r1, %r0;
+  cvt.u16.u32 %h0, %r4;
+  st.shared.u8 [%r5], %h0;
+  add.u32 %r6, %r5, %r0;
+  mul.lo.u32 %r4, %r0, 1031;
+  cvt.u16.u32 %h0, %r4;
+  st.shared.u16 [%r6+64], %h0;
+  setp.lt.u32 %p, %r0, 13;
+  add.u32 %r7, %r3, %r0;
+  @%p st.shared.u8 [%r7], %h0;
+  @%p mad.lo.u32 %r7, %r0, 4, %r2;
+  @%p st.shared.u32 [%r7], %r4;
+  bar.sync 0;
+  and.b32 %r8, %r0, 15;
+  mad.lo.u32 %r8, %r8, 4, %r1;
+  atom.shared.add.u32 %r9, [%r8], 16909060;
+  red.shared.or.b32 [%r8+64], 32768;
+  bar.sync 0;
+  and.b32 %r9, %r0, 3;
+  mad.lo.u32 %r9, %r9, 16, %r1;
+  ld.shared.v4.u32 {%r10, %r11, %r12, %r13}, [%r9];
+  ld.shared.u32 %r14, [%r9+64];
+  ld.shared.u32 %r15, [%r9+68];
+  ld.shared.u32 %r16, [%r9+72];
+  ld.shared.u32 %r17, [%r9+76];
+  xor.b32 %r10, %r10, %r14;
+  xor.b32 %r11, %r11, %r15;
+  xor.b32 %r12, %r12, %r16;
+  xor.b32 %r13, %r13, %r17;
+  ld.shared.u64 %d2, [%r9+8];
+  cvt.u32.u64 %r14, %d2;
+  ld.shared.v2.u16 {%h1, %h2}, [%r2+48];
+  cvt.u32.u16 %r15, %h1;
+  ld.shared.u8 %r16, [%r5];
+  ld.shared.u8 %r17, [%r3+12];
+  setp.eq.u32 %p, %r0, 5;
+  bar.sync 0;
+  @%p st.shared.v4.u32 [%r2+16], {%r10, %r11, %r12, %r13};
+  @%p st.shared.v2.u32 [%r2+32], {%r14, %r15};
+  bar.sync 0;
+  add.u32 %r18, %r2, 16;
+  and.b32 %r19, %r0, 31;
+  add.u32 %r18, %r18, %r19;
+  ld.shared.s8 %r20, [%r18];
+  and.b32 %r19, %r0, 15;
+  mad.lo.u32 %r18, %r19, 2, %r2;
+  ld.shared.u16 %r21, [%r18+16];
+  ld.param.u64 %d0, [out];
+  mul.wide.u32 %d1, %r0, 48;
+  add.u64 %d0, %d0, %d1;
+  st.global.v4.u32 [%d0], {%r10, %r11, %r12, %r13};
+  st.global.v4.u32 [%d0+16], {%r14, %r15, %r16, %r17};
+  st.global.v4.u32 [%d0+32], {%r20, %r21, %r0, %r0};
+  ret;
+}
+)";
+
+TEST(SharedMemory, BytesHalvesWordsAndVectorsAreTheSameMemory) {
+  constexpr std::uint32_t kThreads = 64;
+  std::vector<std::uint8_t> dynamic(192), fixed(52), odd(13);
+  const auto put = [](std::vector<std::uint8_t>& to, std::size_t at, std::uint32_t value,
+                      unsigned bytes) {
+    for (unsigned i = 0; i < bytes; ++i) to[at + i] = static_cast<std::uint8_t>(value >> 8 * i);
+  };
+  const auto get = [](const std::vector<std::uint8_t>& from, std::size_t at, unsigned bytes) {
+    std::uint32_t value = 0;
+    for (unsigned i = 0; i < bytes; ++i) value |= std::uint32_t{from[at + i]} << 8 * i;
+    return value;
+  };
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    put(dynamic, t, t * 7, 1);
+    put(dynamic, 64 + 2 * std::size_t{t}, t * 1031, 2);
+    if (t >= 13) continue;
+    put(odd, t, t * 1031, 1);
+    put(fixed, 4 * std::size_t{t}, t * 1031, 4);
+  }
+  // Four threads share a word of the first 64 bytes.
+  for (std::size_t at = 0; at < 64; at += 4) {
+    put(dynamic, at, get(dynamic, at, 4) + 4 * 16909060u, 4);
+    put(dynamic, at + 64, get(dynamic, at + 64, 4) | 32768u, 4);
+  }
+  const auto row = [&](std::uint32_t t) {
+    std::vector<std::uint32_t> words;
+    const std::size_t at = 16 * std::size_t{t % 4};
+    for (std::size_t i = 0; i < 16; i += 4)
+      words.push_back(get(dynamic, at + i, 4) ^ get(dynamic, at + 64 + i, 4));
+    words.insert(words.end(), {get(dynamic, at + 8, 4), get(fixed, 48, 2), get(dynamic, t, 1),
+                               std::uint32_t{odd[12]}});
+    return words;
+  };
+  std::vector<std::vector<std::uint32_t>> expected;
+  for (std::uint32_t t = 0; t < kThreads; ++t) expected.push_back(row(t));
+  for (std::size_t i = 0; i < 6; ++i) put(fixed, 16 + 4 * i, expected[5][i], 4);
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    const auto byte = static_cast<std::int8_t>(fixed[16 + t % 32]);
+    expected[t].push_back(static_cast<std::uint32_t>(std::int32_t{byte}));
+    expected[t].push_back(get(fixed, 16 + 2 * std::size_t{t % 16}, 2));
+  }
+  for (const bool layout : {true, false}) {
+    DeviceOptions options;
+    if (!layout) options.disable = {"shared_layout"};
+    const Device device = device_by(ExecutorPolicy::device, options);
+    const Module module = load_on(device, kMixed);
+    const Kernel kernel = must(module.kernel("mixed"));
+    for (const auto model : {std::optional<ThreadModel>(), std::optional(ThreadModel::regions)}) {
+      Buffer buffer = must(Buffer::create(device, std::size_t{48} * kThreads));
+      LaunchConfig config;
+      config.block = {kThreads, 1, 1};
+      config.dynamic_shared = 192;
+      config.threads = model;
+      must(kernel.launch(config, Args().buffer(buffer)));
+      const auto back = read_buffer<std::uint32_t>(buffer, std::size_t{12} * kThreads);
+      for (std::uint32_t t = 0; t < kThreads; ++t)
+        for (std::size_t i = 0; i < expected[t].size(); ++i)
+          ASSERT_EQ(back[12 * t + i], expected[t][i])
+              << "word " << i << " of thread " << t << (layout ? "" : ", by words");
+    }
+  }
+}
+
+// Each thread reduces into cells of 64 bits, of which 12 are declared and 12 dynamic, in the order
+// of the operations below; then it exchanges its number into one, and compares and swaps in
+// another. Between the two, words of both sizes are written by ordinary stores and read back.
+std::string wide_kernel() {
+  std::string text = R"(
+.shared .align 8 .b8 cells[96];
+.extern .shared .align 8 .b8 dynamic[];
+.visible .entry wide(.param .u64 out) {
+  .reg .pred %p;
+  .reg .b32 %r<16>;
+  .reg .b64 %d<12>;
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, %ntid.x;
+  mov.u32 %r2, cells;
+  mov.u32 %r3, dynamic;
+  mul.lo.u32 %r4, %r0, 8;
+  add.u32 %r5, %r2, %r4;
+  setp.lt.u32 %p, %r0, 12;
+  cvt.u64.u32 %d0, %r0;
+  mul.lo.u64 %d0, %d0, 0x9e3779b97f4a7c15;
+  @%p st.shared.u64 [%r5], %d0;
+  add.u32 %r6, %r3, %r4;
+  mov.b64 {%r7, %r8}, %d0;
+  @%p st.shared.u32 [%r6], %r8;
+  @%p st.shared.u32 [%r6+4], %r7;
+  bar.sync 0;
+  cvt.u64.u32 %d1, %r0;
+  add.u64 %d1, %d1, 77;
+  mul.lo.u64 %d1, %d1, 0xd1342543de82ef95;
+)";
+  constexpr const char* kOps[] = {"add.u64", "min.u64", "max.u64", "min.s64",
+                                  "max.s64", "and.b64", "or.b64",  "xor.b64"};
+  for (std::size_t i = 0; i < std::size(kOps); ++i)
+    text += fmt::format("red.shared.{0} [cells+{1}], %d1;\natom.shared.{0} %d2, [%r3+{1}], %d1;\n",
+                        kOps[i], 8 * i);
+  return text + R"(
+  atom.shared.exch.b64 %d3, [cells+64], %d1;
+  ld.shared.u64 %d4, [cells+72];
+  bar.sync 0;
+  atom.shared.cas.b64 %d5, [cells+72], %d4, %d1;
+  atom.shared.cas.b64 %d6, [cells+80], %d4, %d1;
+  cvta.shared.u64 %d7, cells;
+  atom.add.u64 %d8, [%d7+88], 0x100000001;
+  bar.sync 0;
+  ld.param.u64 %d9, [out];
+  mul.wide.u32 %d10, %r0, 40;
+  add.u64 %d9, %d9, %d10;
+  st.global.u64 [%d9+192], %d3;
+  st.global.u64 [%d9+200], %d5;
+  st.global.u64 [%d9+208], %d6;
+  st.global.u64 [%d9+216], %d8;
+  ld.shared.u32 %r9, [%r3+4];
+  ld.shared.u32 %r10, [%r3];
+  mov.b64 %d11, {%r10, %r9};
+  st.global.u64 [%d9+224], %d11;
+  ld.param.u64 %d9, [out];
+  mul.wide.u32 %d10, %r0, 8;
+  add.u64 %d9, %d9, %d10;
+  @%p ld.shared.u64 %d0, [%r5];
+  @%p st.global.u64 [%d9], %d0;
+  @%p ld.shared.u64 %d0, [%r6];
+  @%p st.global.u64 [%d9+96], %d0;
+  ret;
+}
+)";
+}
+
+TEST(SharedMemory, AtomicsOf64BitsAreThoseOfTheirCells) {
+  constexpr std::uint32_t kThreads = 96;
+  const auto given = [](std::uint64_t t) { return (t + 77) * 0xd1342543de82ef95; };
+  std::vector<std::uint64_t> cells(12), dynamic(12);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    cells[i] = i * 0x9e3779b97f4a7c15;
+    dynamic[i] = cells[i] >> 32 | cells[i] << 32;
+  }
+  const std::vector<std::uint64_t> first = cells;
+  const auto as_signed = [](std::uint64_t v) { return static_cast<std::int64_t>(v); };
+  for (auto* const each : {&cells, &dynamic})
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const std::uint64_t v = given(t);
+      auto& c = *each;
+      c[0] += v;
+      c[1] = std::min(c[1], v);
+      c[2] = std::max(c[2], v);
+      if (as_signed(v) < as_signed(c[3])) c[3] = v;
+      if (as_signed(v) > as_signed(c[4])) c[4] = v;
+      c[5] &= v;
+      c[6] |= v;
+      c[7] ^= v;
+    }
+  for (const bool layout : {true, false}) {
+    DeviceOptions options;
+    if (!layout) options.disable = {"shared_layout"};
+    const Device device = device_by(ExecutorPolicy::device, options);
+    const Module module = load_on(device, wide_kernel());
+    for (const auto model : {std::optional<ThreadModel>(), std::optional(ThreadModel::regions)}) {
+      Buffer buffer = must(Buffer::create(device, 192 + std::size_t{40} * kThreads));
+      LaunchConfig config;
+      config.block = {kThreads, 1, 1};
+      config.dynamic_shared = 96;
+      config.threads = model;
+      must(must(module.kernel("wide")).launch(config, Args().buffer(buffer)));
+      const auto back = read_buffer<std::uint64_t>(buffer, 24 + std::size_t{5} * kThreads);
+      const std::string how = layout ? "" : " by words";
+      for (std::size_t i = 0; i < 8; ++i) {
+        ASSERT_EQ(back[i], cells[i]) << "operation " << i << how;
+        ASSERT_EQ(back[12 + i], dynamic[i]) << "operation " << i << ", dynamic" << how;
+      }
+      for (std::size_t i = 8; i < 12; ++i) ASSERT_EQ(back[12 + i], dynamic[i]) << how;
+      ASSERT_EQ(back[10], first[10]) << "a swap of another value" << how;
+      ASSERT_EQ(back[11], first[11] + kThreads * 0x100000001) << how;
+      // What was exchanged and what is left are what there was and what was given.
+      std::vector<std::uint64_t> left = {back[8]}, put = {first[8]}, counts;
+      std::uint32_t swapped = 0;
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        const std::uint64_t* const its = &back[24 + std::size_t{5} * t];
+        left.push_back(its[0]);
+        put.push_back(given(t));
+        // One thread found what it compared with; the others what that one gave.
+        if (its[1] == first[9]) {
+          ++swapped;
+          ASSERT_EQ(back[9], given(t)) << how;
+        } else {
+          ASSERT_EQ(its[1], back[9]) << how;
+        }
+        ASSERT_EQ(its[2], first[10]) << how;
+        counts.push_back(its[3]);
+        ASSERT_EQ(its[4], dynamic[0]) << how;
+      }
+      ASSERT_EQ(swapped, 1u) << how;
+      std::ranges::sort(left);
+      std::ranges::sort(put);
+      ASSERT_EQ(left, put) << how;
+      std::ranges::sort(counts);
+      for (std::uint32_t t = 0; t < kThreads; ++t)
+        ASSERT_EQ(counts[t], first[11] + t * 0x100000001) << how;
+    }
+  }
+}
+
 TEST(SharedMemory, BeyondCudasIsRefused) {
   Module module = load(kKernel);
   const Kernel kernel = must(module.kernel("meet"));

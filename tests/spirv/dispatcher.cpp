@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "ptx2spv/abi.hpp"
 
@@ -17,7 +19,8 @@ namespace {
 // clang-format off
 #define INSTANCE_FUNCTIONS(F)                                                                     \
   F(EnumeratePhysicalDevices) F(GetPhysicalDeviceProperties) F(GetPhysicalDeviceFeatures2)        \
-  F(GetPhysicalDeviceMemoryProperties) F(CreateDevice) F(GetDeviceProcAddr)
+  F(GetPhysicalDeviceMemoryProperties) F(CreateDevice) F(GetDeviceProcAddr)                     \
+  F(EnumerateDeviceExtensionProperties)
 #define DEVICE_FUNCTIONS(F)                                                                       \
   F(GetDeviceQueue) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements)               \
   F(AllocateMemory) F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(GetBufferDeviceAddress)      \
@@ -97,8 +100,18 @@ std::string Dispatcher::State::open(const char* library) {
   }
   if (!physical) return through_loader ? "no device of NVIDIA's" : "no physical device";
 
-  VkPhysicalDeviceVulkan12Features features12{
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+  constexpr const char* kLayout = VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME;
+  VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR layout{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR};
+  std::vector<VkExtensionProperties> extensions(1000);
+  count = static_cast<std::uint32_t>(extensions.size());
+  EnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data());
+  extensions.resize(count);
+  const bool layouts = std::ranges::any_of(extensions, [&](const VkExtensionProperties& each) {
+    return std::string_view(each.extensionName) == kLayout;
+  });
+  VkPhysicalDeviceVulkan12Features features12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                              layouts ? &layout : nullptr};
   VkPhysicalDeviceVulkan11Features features11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES,
                                               &features12};
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &features11};
@@ -109,6 +122,8 @@ std::string Dispatcher::State::open(const char* library) {
   queue_info.queueCount = 1;
   queue_info.pQueuePriorities = &priority;
   VkDeviceCreateInfo device_info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &features};
+  device_info.enabledExtensionCount = layouts ? 1 : 0;
+  device_info.ppEnabledExtensionNames = &kLayout;
   device_info.queueCreateInfoCount = 1;
   device_info.pQueueCreateInfos = &queue_info;
   if (CreateDevice(physical, &device_info, nullptr, &device) != VK_SUCCESS) return "no device";

@@ -354,6 +354,41 @@ TEST_P(Execution, random_programs_do_what_the_interpreter_does) {
   }
 }
 
+// One SPIR-V version holds for all entries of a module; a layout is each entry's own.
+TEST_P(Execution, entries_of_a_module_see_shared_memory_by_words_and_by_bytes) {
+  spirv::Builder builder;
+  const char* const names[] = {"by_bytes", "by_words", "by_bytes_again"};
+  for (const std::string name : names) {
+    Kernel k;
+    k.function.name = name;
+    k.function.shared_bytes = 19;
+    const auto size = static_cast<std::uint8_t>(name == "by_words" ? 4 : 1);
+    const ir::MemAttr word{.space = Space::shared}, part{.space = Space::shared, .bytes = size};
+    k.b.store(k.b.i32(16), k.b.i32(0), word);
+    k.b.store(k.b.i32(12), k.input(Type::i32), word);
+    k.b.store(k.b.i32(16), k.input(Type::i32, 4), part);
+    k.output(k.b.load(Type::i32, k.b.i32(12), part));
+    k.output(k.b.load(Type::i32, k.b.i32(16), word), 4);
+    k.b.exit();
+    k.function.compute_preds();
+    ASSERT_FALSE(spirv::emit(k.module, k.function, options_, builder));
+  }
+  const std::vector<std::uint32_t> words = builder.finish();
+  ASSERT_EQ(validate_spirv(words), "") << disassemble_spirv(words);
+  EXPECT_EQ(words[1], options_.profile.features.shared_layout ? 0x10400u : 0x10300u);
+  for (const std::string name : names) {
+    Dispatch dispatch;
+    dispatch.entry = name;
+    dispatch.buffers[{abi::kSet, abi::Binding::params}] = bytes_of({0x12345678, 0x9abcdef0});
+    dispatch.buffers[{abi::kSlotSet, 0}].resize(8);
+    ASSERT_EQ(device_->run(words, dispatch), "");
+    const std::vector<std::uint32_t> expected =
+        name == "by_words" ? std::vector<std::uint32_t>{0x12345678, 0x9abcdef0}
+                           : std::vector<std::uint32_t>{0x78, 0xf0};
+    EXPECT_EQ((dispatch.buffers[{abi::kSlotSet, 0}]), bytes_of(expected)) << name;
+  }
+}
+
 TEST_P(Execution, widened_integers_compare_with_constants) {
   if (!options_.profile.features.int64) GTEST_SKIP() << "no 64-bit integers in the profile";
   std::mt19937 rng(1);

@@ -12,7 +12,7 @@ namespace ptx2spv::test {
 namespace {
 
 struct Tools : spvtools::SpirvTools {
-  explicit Tools(std::string& messages) : SpirvTools(SPV_ENV_VULKAN_1_1) {
+  explicit Tools(std::string& messages) : SpirvTools(SPV_ENV_VULKAN_1_1_SPIRV_1_4) {
     SetMessageConsumer(
         [&messages](spv_message_level_t, const char*, const spv_position_t& at, const char* text) {
           messages += std::to_string(at.index) + ": " + text + "\n";

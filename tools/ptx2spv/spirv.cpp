@@ -44,7 +44,8 @@ std::string ask_of_known(std::span<const std::uint32_t> words, Ask&& ask) {
 
 /// Empty when the module is valid.
 std::string ask_validator(std::span<const std::uint32_t> words) {
-  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
+  const std::unique_ptr<spv_context_t, Release> context(
+      spvContextCreate(SPV_ENV_VULKAN_1_1_SPIRV_1_4));
   spv_const_binary_t binary{words.data(), words.size()};
   spv_diagnostic diagnostic = nullptr;
   const spv_result_t result = spvValidate(context.get(), &binary, &diagnostic);
@@ -56,7 +57,8 @@ std::string ask_validator(std::span<const std::uint32_t> words) {
 bool is_newer(std::span<const std::uint32_t> words) {
   constexpr std::size_t kHeader = 5;
   constexpr std::uint32_t kCapability = 2 << 16 | 17;  // OpCapability, of two words
-  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
+  const std::unique_ptr<spv_context_t, Release> context(
+      spvContextCreate(SPV_ENV_VULKAN_1_1_SPIRV_1_4));
   const auto reads = [](auto...) { return SPV_SUCCESS; };
   for (std::size_t at = kHeader; at + 1 < words.size() && words[at] == kCapability; at += 2) {
     std::vector<std::uint32_t> alone(words.begin(), words.begin() + kHeader);
@@ -178,7 +180,8 @@ Validity Validator::check(std::span<const std::uint32_t> words) {
 }
 
 std::string disassemble_spirv(std::span<const std::uint32_t> words, std::string& error) {
-  const std::unique_ptr<spv_context_t, Release> context(spvContextCreate(SPV_ENV_VULKAN_1_1));
+  const std::unique_ptr<spv_context_t, Release> context(
+      spvContextCreate(SPV_ENV_VULKAN_1_1_SPIRV_1_4));
   constexpr unsigned kOptions =
       SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES;
   std::string out;

@@ -139,7 +139,10 @@ bool split_long_blocks(Function& function, const Module& module, const RoutineCo
 
 /// Offsets into bound buffers, shared and local memory as (element << k), which the emitter turns
 /// into an index. Needs SSA form, after legalise_int64; always runs, for the emitter relies on it.
-bool scale_addresses(Function& function, Module& module);
+/// `shared_layout`: accesses to shared memory count in elements of their own size, not in words.
+bool scale_addresses(Function& function, Module& module, bool shared_layout = false);
+/// Makes loads of two or four neighbouring words of shared memory one load.
+bool merge_shared_loads(Function& function, Module& module);
 
 /// Makes loads of global memory behind a fence of the device and stores before one coherent
 /// (fenced_accesses.cpp). Last, because other passes leave volatile accesses alone.

@@ -10,8 +10,9 @@ namespace ptx2spv::spirv {
 
 namespace {
 
-// SPIR-V 1.3, what every Vulkan 1.1 takes. What later versions made core is an extension here.
-constexpr std::uint32_t kVersion = 0x00010300;
+// SPIR-V 1.3, what every Vulkan 1.1 takes. What later versions made core is an extension here. An
+// explicit layout of shared memory needs 1.4.
+constexpr std::uint32_t kVersion = 0x00010300, kVersionOfLayouts = 0x00010400;
 constexpr std::uint32_t kSmallConstants = 256;
 
 std::uint32_t hash_of(std::uint32_t head, Id type, std::span<const std::uint32_t> operands) {
@@ -119,6 +120,8 @@ void Builder::capability(spv::Capability capability) {
     case spv::Capability::DotProduct:
     case spv::Capability::DotProductInput4x8BitPacked:
       return extension("SPV_KHR_integer_dot_product");
+    case spv::Capability::WorkgroupMemoryExplicitLayoutKHR:
+      return extension("SPV_KHR_workgroup_memory_explicit_layout");
     case spv::Capability::StorageBuffer8BitAccess: return extension("SPV_KHR_8bit_storage");
     case spv::Capability::DenormPreserve:
     case spv::Capability::SignedZeroInfNanPreserve:
@@ -176,12 +179,16 @@ Id Builder::type_function(Id result, std::initializer_list<Id> parameters) {
 }
 
 Id Builder::type_block(Id element, unsigned stride, unsigned length, bool readonly) {
+  return type_block_of(element, stride, length == 0 ? 0 : constant(length), readonly);
+}
+
+Id Builder::type_block_of(Id element, unsigned stride, Id length, bool readonly) {
   // Never shared with an undecorated array or structure, so made outside the table.
   const Id array = id();
   if (length == 0) {
     put(globals_, spv::Op::OpTypeRuntimeArray, array, element);
   } else {
-    put(globals_, spv::Op::OpTypeArray, array, element, constant(length));
+    put(globals_, spv::Op::OpTypeArray, array, element, length);
   }
   decorate(array, spv::Decoration::ArrayStride, stride);
   const Id block = id();
@@ -332,29 +339,36 @@ void Builder::source(Id file, std::string_view text) {
   }
 }
 
-void Builder::entry_point(Id function, std::string_view name, std::span<const Id> interface) {
+void Builder::entry_point(Id function, std::string_view name, std::span<const Id> inputs,
+                          std::span<const Id> others) {
+  constexpr auto kModel = spv::ExecutionModel::GLCompute;
   Words words = literal(name);
-  words.insert(words.end(), interface.begin(), interface.end());
-  put_list(entry_points_, spv::Op::OpEntryPoint, words, spv::ExecutionModel::GLCompute, function);
+  words.insert(words.end(), inputs.begin(), inputs.end());
+  put_list(entry_points_, spv::Op::OpEntryPoint, words, kModel, function);
+  words.insert(words.end(), others.begin(), others.end());
+  put_list(whole_entry_points_, spv::Op::OpEntryPoint, words, kModel, function);
 }
 
 Id& Builder::shared(std::uint64_t key) { return shared_[key]; }
 
 Words Builder::finish() const {
-  const bool addresses =
-      std::ranges::find(capability_list_, spv::Capability::PhysicalStorageBufferAddresses) !=
-      capability_list_.end();
+  const auto declares = [&](spv::Capability capability) {
+    return std::ranges::find(capability_list_, capability) != capability_list_.end();
+  };
+  const bool addresses = declares(spv::Capability::PhysicalStorageBufferAddresses);
+  const bool layouts = declares(spv::Capability::WorkgroupMemoryExplicitLayoutKHR);
   Words model;
   put(model, spv::Op::OpMemoryModel,
       addresses ? spv::AddressingModel::PhysicalStorageBuffer64 : spv::AddressingModel::Logical,
       vulkan_memory_ ? spv::MemoryModel::Vulkan : spv::MemoryModel::GLSL450);
+  const Words& entry_points = layouts ? whole_entry_points_ : entry_points_;
   const Words* sections[] = {&capabilities_, &extensions_,  &imports_, &model,
-                             &entry_points_, &modes_,       &strings_, &sources_,
+                             &entry_points,  &modes_,       &strings_, &sources_,
                              &names_,        &annotations_, &globals_, &library_functions_,
                              &functions_};
   std::size_t size = 5;
   for (const Words* section : sections) size += section->size();
-  Words words{spv::MagicNumber, kVersion, 0, bound_, 0};
+  Words words{spv::MagicNumber, layouts ? kVersionOfLayouts : kVersion, 0, bound_, 0};
   words.reserve(size);
   for (const Words* section : sections) words.insert(words.end(), section->begin(), section->end());
   return words;

@@ -80,6 +80,8 @@ class Builder {
   Id type_function(Id result, std::initializer_list<Id> parameters = {});
   /// struct { element words[length] } with layout decorations; length 0: a runtime array.
   Id type_block(Id element, unsigned stride, unsigned length, bool readonly);
+  /// The same, of a length that is a constant, which specialization may give its value.
+  Id type_block_of(Id element, unsigned stride, Id length, bool readonly);
   /// struct { element value }, whose accesses other workgroups see; one more at every call.
   Id type_coherent(Id element);
 
@@ -147,7 +149,9 @@ class Builder {
   /// The first of them.
   Id string(std::string_view text);
   void source(Id file, std::string_view text);
-  void entry_point(Id function, std::string_view name, std::span<const Id> interface);
+  /// `inputs` are its built-in variables, `others` all others that it uses, which SPIR-V 1.4 wants.
+  void entry_point(Id function, std::string_view name, std::span<const Id> inputs,
+                   std::span<const Id> others = {});
   template <typename... T>
   void execution_mode(Id function, spv::ExecutionMode mode, T... operands) {
     put(modes_, spv::Op::OpExecutionMode, function, mode, operands...);
@@ -173,8 +177,8 @@ class Builder {
   void grow();
 
   std::uint32_t bound_ = 1;
-  Words capabilities_, extensions_, imports_, entry_points_, modes_, strings_, sources_, names_,
-      annotations_, globals_, library_functions_, functions_;
+  Words capabilities_, extensions_, imports_, entry_points_, whole_entry_points_, modes_, strings_,
+      sources_, names_, annotations_, globals_, library_functions_, functions_;
   std::vector<Slot> table_;
   std::size_t used_ = 0;
   std::vector<spv::Capability> capability_list_;

@@ -78,7 +78,10 @@ void Emitter::scan() {
         if (access && i == 0 && inst.mem.space != ir::Space::global && inst.mem.bytes >= 4) {
           const Inst& by = f_.insts[args[0]];
           const unsigned shift =
-              word_space(inst.mem.space) ? 2 : std::bit_width(inst.mem.bytes) - 1u;
+              word_space(inst.mem.space) &&
+                      !(inst.mem.space == ir::Space::shared && p_.features.shared_layout)
+                  ? 2
+                  : std::bit_width(inst.mem.bytes) - 1u;
           std::uint64_t amount = 0;
           if (by.op == Op::shl && is_constant(f_.arg(args[0], 1), amount) && amount >= shift &&
               amount < 32)
@@ -97,6 +100,8 @@ void Emitter::scan() {
   };
   local_view_ = view_of(local_sizes);
   shared_view_ = view_of(shared_sizes);
+  shared_views_ =
+      p_.features.shared_layout && shared_view_ == View::u32 && (shared_sizes & ~4u) != 0;
   // Another form than the one that an operation makes goes by way of the bits.
   for (std::size_t v = 1; v < uses_.size(); ++v) {
     const Op op = f_.insts[v].op;
@@ -210,15 +215,15 @@ void Emitter::finish_entry() {
     b_.decorate(composite, spv::Decoration::BuiltIn, spv::BuiltIn::WorkgroupSize);
     b_.shared(0x512e0000u) = composite;
   }
-  b_.entry_point(function_, name, interface_);
+  b_.entry_point(function_, name, inputs_, variables_);
   if (o_.float_controls) float_controls();
   if (!reconverges_) return;
   b_.extension("SPV_KHR_maximal_reconvergence");
   b_.execution_mode(function_, kMaximallyReconverges);
 }
 
-Id Emitter::input(Id variable) {
-  if (std::ranges::find(interface_, variable) == interface_.end()) interface_.push_back(variable);
+Id Emitter::uses(std::vector<Id>& known, Id variable) {
+  if (std::ranges::find(known, variable) == known.end()) known.push_back(variable);
   return variable;
 }
 

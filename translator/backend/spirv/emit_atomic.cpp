@@ -41,8 +41,8 @@ bool Emitter::atomic_view(const Inst& inst, bool is_float, View& view) {
     view = View::u32;
     return true;
   }
-  // Shared memory is an array of 32-bit words, which has no 64-bit view.
-  if (inst.mem.bytes != 8 || in_shared || !p_.features.int64 || !p_.features.buffer_atomics64)
+  if (inst.mem.bytes != 8 || !p_.features.int64) return false;
+  if (in_shared ? !p_.features.shared_atomics64 || !shared_views_ : !p_.features.buffer_atomics64)
     return false;
   b_.capability(spv::Capability::Int64Atomics);
   view = View::u64;

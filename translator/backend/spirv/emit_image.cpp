@@ -70,14 +70,14 @@ Id Emitter::image_variable(const Inst& inst, Id type) {
   const bool coherent = volatile_ && !b_.vulkan_memory();
   const std::uint64_t key = std::uint64_t{2} << 60 | std::uint64_t{type} << 16 | inst.mem.slot |
                             (coherent ? std::uint64_t{1} << 59 : 0);
-  if (const Id known = b_.shared(key)) return known;
+  if (const Id known = b_.shared(key)) return uses(variables_, known);
   const Id variable = b_.variable(spv::StorageClass::UniformConstant, type);
   b_.decorate(variable, spv::Decoration::DescriptorSet, abi::kSlotSet);
   b_.decorate(variable, spv::Decoration::Binding, std::uint32_t{inst.mem.slot});
   if (coherent) b_.decorate(variable, spv::Decoration::Coherent);
   b_.name(variable, "slot" + std::to_string(inst.mem.slot));
   b_.shared(key) = variable;
-  return variable;
+  return uses(variables_, variable);
 }
 
 Id Emitter::image_coordinates(Value coords, const SlotSpec& spec) {

@@ -56,16 +56,15 @@ bool Emitter::word_space(Space space) const {
 }
 
 bool Emitter::native_narrow(const Inst& inst) const {
+  if (by_views(inst.mem.space)) return true;
   if (word_space(inst.mem.space)) return view_of(inst.mem.space) != View::u32;
   return inst.mem.bytes == 1 ? p_.features.storage8 : p_.features.storage16;
 }
 
 Id Emitter::element_type(View view) {
   switch (view) {
-    case View::u8: b_.capability(spv::Capability::StorageBuffer8BitAccess); return b_.type_int(8);
-    case View::u16:
-      b_.capability(spv::Capability::StorageBuffer16BitAccess);
-      return b_.type_int(16);
+    case View::u8: return b_.type_int(8);
+    case View::u16: return b_.type_int(16);
     case View::u32: return b_.type_uint();
     case View::uvec2: return b_.type_uvec(2);
     case View::u64: return b_.type_int(64);
@@ -76,10 +75,17 @@ Id Emitter::element_type(View view) {
   return 0;
 }
 
+/// The same of a buffer.
+Id Emitter::buffer_element(View view) {
+  if (view == View::u8) b_.capability(spv::Capability::StorageBuffer8BitAccess);
+  if (view == View::u16) b_.capability(spv::Capability::StorageBuffer16BitAccess);
+  return element_type(view);
+}
+
 Id Emitter::array_of(View view, Id length) {
   if (view == View::u8) b_.capability(spv::Capability::Int8);
   if (view == View::u16) b_.capability(spv::Capability::Int16);
-  return b_.global(spv::Op::OpTypeArray, 0, {element_type(view), length});
+  return b_.global(spv::Op::OpTypeArray, 0, {buffer_element(view), length});
 }
 
 Id Emitter::resource(const Inst& inst, View view) {
@@ -90,9 +96,9 @@ Id Emitter::resource(const Inst& inst, View view) {
   const std::uint64_t key = std::uint64_t{1} << 40 | std::uint64_t{at.set} << 32 |
                             std::uint64_t{at.binding} << 8 | static_cast<unsigned>(view) << 1 |
                             (coherent ? 1u : 0u);
-  if (const Id known = b_.shared(key)) return known;
+  if (const Id known = b_.shared(key)) return uses(variables_, known);
   if (b_.shared(type_key) == 0) {
-    const Id element = element_type(view);
+    const Id element = buffer_element(view);
     const Id block = b_.type_block(element, 1u << log2_bytes(view), 0, at.readonly);
     b_.name(block, std::string(at.readonly ? "Constants" : "Memory") + std::string(suffix(view)));
     b_.shared(type_key) = block;
@@ -107,44 +113,63 @@ Id Emitter::resource(const Inst& inst, View view) {
   if (at.set == abi::kSlotSet) name += std::to_string(at.binding);
   b_.name(variable, name + std::string(suffix(view)));
   b_.shared(key) = variable;
-  return variable;
+  return uses(variables_, variable);
 }
 
-Id Emitter::shared_array() {
-  if (shared_ != 0) return shared_;
+/// Shared memory as an array of words; where it has an explicit layout, also as what else it holds.
+Id Emitter::shared_array(View view) {
+  Id& made = shared_[view];
+  if (made != 0) return made;
+  const Id uint = b_.type_uint();
   const std::uint32_t fixed = (f_.shared_bytes + 3) / 4;
-  Id length = b_.constant(fixed == 0 ? 1 : fixed);
+  const unsigned bytes = 1u << log2_bytes(view);
+  // No array may be empty.
+  Id length = b_.constant((std::max(fixed, 1u) * 4 + bytes - 1) / bytes);
   if (f_.uses_dynamic_shared) {
-    const Id uint = b_.type_uint();
     const Id dynamic = b_.spec_constant(abi::Spec::dynamic_shared_words, 0);
-    const Id zero = b_.constant(0);
-    // No array may be empty.
-    length = fixed != 0
-                 ? b_.spec_op(spv::Op::OpIAdd, uint, {dynamic, length})
-                 : b_.spec_op(spv::Op::OpSelect, uint,
-                              {b_.spec_op(spv::Op::OpIEqual, b_.type_bool(), {dynamic, zero}),
-                               length, dynamic});
+    length =
+        fixed != 0
+            ? b_.spec_op(spv::Op::OpIAdd, uint, {dynamic, b_.constant(fixed)})
+            : b_.spec_op(spv::Op::OpSelect, uint,
+                         {b_.spec_op(spv::Op::OpIEqual, b_.type_bool(), {dynamic, b_.constant(0)}),
+                          b_.constant(1), dynamic});
+    if (bytes < 4) length = b_.spec_op(spv::Op::OpIMul, uint, {length, b_.constant(4 / bytes)});
+    if (bytes > 4) {
+      length = b_.spec_op(spv::Op::OpIAdd, uint, {length, b_.constant(bytes / 4 - 1)});
+      length = b_.spec_op(spv::Op::OpUDiv, uint, {length, b_.constant(bytes / 4)});
+    }
   }
-  const std::uint32_t parts = 4 >> log2_bytes(shared_view_);
-  if (parts != 1 && f_.uses_dynamic_shared)
-    length = b_.spec_op(spv::Op::OpIMul, b_.type_uint(), {length, b_.constant(parts)});
-  else if (parts != 1)
-    length = b_.constant(std::max(fixed, 1u) * parts);
-  shared_ = b_.variable(spv::StorageClass::Workgroup, array_of(shared_view_, length));
-  b_.name(shared_, "shared_memory");
-  return shared_;
+  if (!shared_views_) {
+    made = b_.variable(spv::StorageClass::Workgroup, array_of(view, length));
+    b_.name(made, "shared_memory");
+    return uses(variables_, made);
+  }
+  b_.capability(spv::Capability::WorkgroupMemoryExplicitLayoutKHR);
+  if (view == View::u8) {
+    b_.capability(spv::Capability::Int8);
+    b_.capability(spv::Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR);
+  } else if (view == View::u16) {
+    b_.capability(spv::Capability::Int16);
+    b_.capability(spv::Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR);
+  }
+  const Id block = b_.type_block_of(element_type(view), bytes, length, false);
+  b_.name(block, "Shared" + std::string(suffix(view)));
+  made = b_.variable(spv::StorageClass::Workgroup, block);
+  b_.decorate(made, spv::Decoration::Aliased);
+  b_.name(made, "shared_memory" + std::string(suffix(view)));
+  return uses(variables_, made);
 }
 
 Id Emitter::push_block() {
   // Entries of one module have blocks of their own, each as long as its push constants are.
   const std::uint64_t key = 0x9054'0000u + push_words_;
-  if (const Id known = b_.shared(key)) return known;
+  if (const Id known = b_.shared(key)) return uses(variables_, known);
   const Id block = b_.type_block(b_.type_uint(), 4, push_words_, false);
   b_.name(block, "Launch");
   const Id variable = b_.variable(spv::StorageClass::PushConstant, block);
   b_.name(variable, "launch");
   b_.shared(key) = variable;
-  return variable;
+  return uses(variables_, variable);
 }
 
 Id Emitter::local_array() {
@@ -186,7 +211,7 @@ Id Emitter::address_pointer(Id address, Id pointee) {
 Id Emitter::coherent_pointer(Id address, View view) {
   const std::uint64_t key = 0x1c00u | static_cast<unsigned>(view);
   if (b_.shared(key) == 0) {
-    const Id block = b_.type_coherent(element_type(view));
+    const Id block = b_.type_coherent(buffer_element(view));
     b_.name(block, "Coherent" + std::string(suffix(view)));
     b_.shared(key) = block;
   }
@@ -202,9 +227,10 @@ Id Emitter::pointer(Value v, Value address, View view) {
     const bool local = space == Space::local;
     const auto storage = local ? spv::StorageClass::Function : spv::StorageClass::Workgroup;
     return op(spv::Op::OpAccessChain, b_.type_pointer(storage, element_type(view)),
-              local ? local_array() : shared_array(), index(address, log2_bytes(view)));
+              local ? local_array() : shared_array(view), index(address, log2_bytes(view)));
   }
-  if (word_space(space)) return word_pointer(v, address, 0);
+  if (word_space(space) && (view == View::u32 || !by_views(space)))
+    return word_pointer(v, address, 0);
   const bool coherent = by_address(space) && inst.mem.is_volatile && !b_.vulkan_memory();
   const std::uint32_t key =
       pointer_key(space, inst.mem.slot, static_cast<unsigned>(view) | (coherent ? kCoherent : 0));
@@ -217,10 +243,13 @@ Id Emitter::pointer(Value v, Value address, View view) {
     // storage comes with it.
     if (!p_.features.int64 && view == View::u8) b_.capability(spv::Capability::Int8);
     if (!p_.features.int64 && view == View::u16) b_.capability(spv::Capability::Int16);
-    made = coherent ? coherent_pointer(from, view) : address_pointer(from, element_type(view));
+    made = coherent ? coherent_pointer(from, view) : address_pointer(from, buffer_element(view));
   } else {
-    const Id variable = resource(inst, view);
-    const Id pointer_type = b_.type_pointer(spv::StorageClass::StorageBuffer, element_type(view));
+    const bool shared = space == Space::shared;
+    const Id variable = shared ? shared_array(view) : resource(inst, view);
+    const Id pointer_type =
+        b_.type_pointer(shared ? spv::StorageClass::Workgroup : spv::StorageClass::StorageBuffer,
+                        element_type(view));
     const Id at = index(address, log2_bytes(view));
     made = op(spv::Op::OpAccessChain, pointer_type, variable, b_.constant(0), at);
   }
@@ -246,14 +275,12 @@ Id Emitter::word_pointer(Value v, Value address, unsigned word) {
                        : space == Space::local ? spv::StorageClass::Function
                                                : spv::StorageClass::PushConstant;
   const Id type = b_.type_pointer(storage, b_.type_uint());
-  Id made = 0;
-  if (space == Space::push) {
-    const Id block = push_block();
-    made = op(spv::Op::OpAccessChain, type, block, b_.constant(0), at);
-  } else {
-    const Id array = space == Space::shared ? shared_array() : local_array();
-    made = op(spv::Op::OpAccessChain, type, array, at);
-  }
+  const bool member = space == Space::push || by_views(space);
+  const Id array = space == Space::push     ? push_block()
+                   : space == Space::shared ? shared_array(View::u32)
+                                            : local_array();
+  const Id made = member ? op(spv::Op::OpAccessChain, type, array, b_.constant(0), at)
+                         : op(spv::Op::OpAccessChain, type, array, at);
   form = {serial_, key, made};
   return made;
 }
@@ -332,7 +359,7 @@ void Emitter::store_to(const Inst& inst, Id pointer, View view, Id value) {
 void Emitter::load(Value v, const Inst& inst) {
   const Value address = f_.arg(v, 0);
   const unsigned bytes = inst.mem.bytes;
-  const bool in_words = word_space(inst.mem.space);
+  const bool in_words = word_space(inst.mem.space) && !by_views(inst.mem.space);
   if (bytes < 4) {
     const Id uint = b_.type_uint();
     if (native_narrow(inst)) {
@@ -370,7 +397,7 @@ void Emitter::store(Value v, const Inst& inst) {
     return store_to(inst, pointer(v, address, View::u32), View::u32, value_id);
   }
   const bool wide = f_.insts[data].type == Type::i64;
-  if (word_space(inst.mem.space)) {
+  if (word_space(inst.mem.space) && !by_views(inst.mem.space)) {
     const Id all = wide ? words(data) : value(data);
     for (unsigned i = 0; i < bytes / 4; ++i) {
       const Id part = op(spv::Op::OpCompositeExtract, b_.type_uint(), all, i);

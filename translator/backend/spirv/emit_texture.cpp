@@ -52,6 +52,7 @@ Id Emitter::sampled_image(std::uint32_t binding, const TextureSample& sample, Id
     b_.name(variable, (sample.indexed ? "textures" : "texture") + std::to_string(binding));
     b_.shared(key) = variable;
   }
+  uses(variables_, variable);
   if (!sample.indexed) return op(spv::Op::OpLoad, type, variable);
   // Threads of a group may take several elements.
   b_.capability(spv::Capability::RuntimeDescriptorArray);

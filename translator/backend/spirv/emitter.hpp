@@ -114,6 +114,7 @@ class Emitter {
   bool atomic_view(const Inst& inst, bool is_float, View& view);
   Id element_type(View view);
   Id array_of(View view, Id length);  ///< a type of private or workgroup memory
+  Id buffer_element(View view);
   Id pointer(Value v, Value address, View view);
   Id address_pointer(Id address, Id pointee);  ///< to what a device address names
   Id coherent_pointer(Id address, View view);  ///< for accesses that other workgroups have to see
@@ -134,6 +135,7 @@ class Emitter {
                                         : View::u32;
   }
   bool word_space(ir::Space space) const;
+  bool by_views(ir::Space space) const { return space == ir::Space::shared && shared_views_; }
   /// Whether the space is reached by device addresses, not through a buffer that is bound.
   bool by_address(ir::Space space) const {
     return space == ir::Space::global && p_.features.device_addresses;
@@ -141,7 +143,7 @@ class Emitter {
   Id low_word(Value v);  ///< of an i32 or an i64
   Id scope(const Inst& inst);
   Id resource(const Inst& inst, View view);
-  Id shared_array();
+  Id shared_array(View view);
   Id local_array();
   Id push_block();
 
@@ -178,8 +180,8 @@ class Emitter {
   Id ext(unsigned instruction, Id type, T... operands) {
     return op(spv::Op::OpExtInst, type, b_.glsl(), instruction, operands...);
   }
-  /// Notes a built-in variable in the entry's interface.
-  Id input(Id variable);
+  /// Notes a variable that the entry uses.
+  static Id uses(std::vector<Id>& known, Id variable);
 
   const ir::Module& m_;
   const ir::Function& f_;
@@ -196,14 +198,15 @@ class Emitter {
   std::vector<Id> ids_, labels_;
   std::vector<std::uint8_t> uses_;
   std::vector<Form> floats_, signed_, words_, pointers_, indices_;
-  std::vector<Id> interface_;
-  std::map<Words, Id> matrices_;  ///< of this block, by words and type
+  std::vector<Id> inputs_, variables_;  ///< that the entry uses: built-in ones, others
+  std::map<Words, Id> matrices_;        ///< of this block, by words and type
   std::array<Id, 21> builtins_{};
   std::array<std::pair<Id, Id>, 4> vectors_{};  ///< built-in vectors loaded so far: variable, value
   std::uint32_t builtins_used_ = 0;
   std::uint32_t serial_ = 1;              ///< of the block being emitted
   std::vector<std::uint32_t> came_from_;  ///< by block: serial_ of the last block it led to
-  Id function_ = 0, last_ = 0, shared_ = 0, local_ = 0;
+  Id function_ = 0, last_ = 0, local_ = 0;
+  std::map<View, Id> shared_;  ///< shared memory as an array of these
   std::size_t last_at_ = 0;
   std::uint32_t loc_ = 0, line_ = 0, column_ = 0;
   Id debug_set_ = 0, debug_function_ = 0;
@@ -222,6 +225,7 @@ class Emitter {
   }
   View local_view_ = View::u32, shared_view_ = View::u32;  ///< narrow where all accesses are
   bool halves_ = false;                                    ///< arithmetic of f16
+  bool shared_views_ = false;  ///< shared memory is seen in several sizes, in an explicit layout
   bool volatile_ = false, uses_local_ = false, writes_images_ = false, reconverges_ = false;
   std::optional<EmitError> error_;
   std::optional<std::uint64_t> routine_instructions_;  ///< of all calls of long routines

@@ -179,7 +179,7 @@ Id Emitter::builtin(ir::Builtin which) {
       b_.decorate(made, spv::Decoration::BuiltIn, name);
       b_.shared(key) = made;
     }
-    const Id variable = input(b_.shared(key));
+    const Id variable = uses(inputs_, b_.shared(key));
     Id all = 0;
     std::size_t at = 0;
     while (at < vectors_.size() && vectors_[at].first != 0 && vectors_[at].first != variable) ++at;

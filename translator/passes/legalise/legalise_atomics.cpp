@@ -47,8 +47,10 @@ bool native64(const Inst& inst, const Profile& profile) {
   const bool shared = inst.mem.space == Space::shared;
   if (inst.mem.atomic == AtomicOp::fadd_f64)
     return !shared && profile.features.buffer_atomic_f64_add && profile.features.float64;
-  // Shared memory is an array of words in the module, which 64-bit atomics cannot address.
-  return !shared && profile.features.int64 && profile.features.buffer_atomics64;
+  // Without views, shared memory is an array of words, which 64-bit atomics cannot address.
+  return profile.features.int64 &&
+         (shared ? profile.features.shared_atomics64 && profile.features.shared_layout
+                 : profile.features.buffer_atomics64);
 }
 
 bool native32(const Inst& inst, const Profile& profile) {
@@ -61,7 +63,8 @@ bool native32(const Inst& inst, const Profile& profile) {
   }
 }
 
-/// What a function's emulated 64-bit atomics have in common decides how cheap they may be.
+/// What a function's 64-bit atomics that are emulated, or in shared memory, have in common decides
+/// how cheap they may be.
 struct Wide {
   bool all_add = true, all_bitwise = true, all_min_max = true, any_used = false;
   bool any = false;
@@ -108,16 +111,16 @@ class Legaliser {
     used_ = std::move(really);
   }
 
-  bool emulated64(const Inst& inst) const {
-    return !host_ && inst.mem.space != Space::local && is_atomic(inst.op) && inst.mem.bytes == 8 &&
-           !native64(inst, profile_);
-  }
-
   void survey() {
     for (const Block& block : f_.blocks)
       for (const Value v : block.insts) {
         const Inst& inst = f_.insts[v];
-        if (!emulated64(inst)) continue;
+        const bool shared = inst.mem.space == Space::shared;
+        if (host_ || inst.mem.space == Space::local || !is_atomic(inst.op) || inst.mem.bytes != 8)
+          continue;
+        const bool native = native64(inst, profile_);
+        if (native && !shared) continue;
+        shared_emulated_ = shared_emulated_ || (shared && !native);
         const bool cas = inst.op == Op::atomic_cas;
         const AtomicOp op = inst.mem.atomic;
         if (wide_.any && op != wide_.first) wide_.mixed_order = true;
@@ -139,9 +142,14 @@ class Legaliser {
     const bool cas = inst.op == Op::atomic_cas;
     if (host_ && (cas || half_format(inst.mem.atomic).width == 0)) return rw_.keep(value);
     if (inst.mem.bytes == 8) {
-      if (native64(inst, profile_)) return rw_.keep(value);
-      if (inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise))
-        return two_words(value, inst);
+      const bool shared = inst.mem.space == Space::shared;
+      const bool words =
+          inst.op == Op::atomic && !wide_.any_used && (wide_.all_add || wide_.all_bitwise);
+      // In shared memory, two atomics of words take less time than one of 64 bits; and those that
+      // take a lock do not see others.
+      if (native64(inst, profile_) && !(shared && (words || shared_emulated_)))
+        return rw_.keep(value);
+      if (words) return two_words(value, inst);
       return tells_lanes_apart() && keeps_lanes_together() ? lock_as_one(value, inst)
                                                            : locked(value, inst);
     }
@@ -760,6 +768,7 @@ class Legaliser {
   LaneGroups lanes_;
   std::vector<bool> used_;
   Wide wide_;
+  bool shared_emulated_ = false;  ///< whether some 64-bit atomics of shared memory are
 };
 
 // An atomic orders memory as a barrier does, and changes nothing where it adds 0.

@@ -18,7 +18,9 @@ namespace {
 bool private_words(Space space) { return space == Space::shared || space == Space::local; }
 
 /// Bytes of the elements that an access counts in, as a power of two; 0 where it has no index.
-unsigned element_log2(const MemAttr& mem) {
+unsigned element_log2(const MemAttr& mem, bool shared_layout) {
+  const auto own = static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(mem.bytes)));
+  if (mem.space == Space::shared && shared_layout) return own;
   if (mem.bytes < 4) return 0;
   switch (mem.space) {
     case Space::shared:
@@ -26,15 +28,15 @@ unsigned element_log2(const MemAttr& mem) {
     case Space::slot:
     case Space::constant:
     case Space::table:
-    case Space::textures:
-      return static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(mem.bytes)));
+    case Space::textures: return own;
     default: return 0;
   }
 }
 
 class ScaleAddresses {
  public:
-  explicit ScaleAddresses(Function& f) : f_(f), rewrite_(f), b_(rewrite_.builder()), known_(f) {}
+  ScaleAddresses(Function& f, bool shared_layout)
+      : f_(f), shared_layout_(shared_layout), rewrite_(f), b_(rewrite_.builder()), known_(f) {}
 
   bool run() {
     find_counters();
@@ -71,7 +73,8 @@ class ScaleAddresses {
     for (const Block& block : f_.blocks)
       for (const Value access : block.insts) {
         const Inst& inst = f_.insts[access];
-        if (!is_access(inst.op) || !private_words(inst.mem.space) || !element_log2(inst.mem))
+        if (!is_access(inst.op) || !private_words(inst.mem.space) ||
+            element_log2(inst.mem, shared_layout_) != kWordLog2)
           continue;
         find_counter(f_.arg(access, 0), 0);
       }
@@ -113,7 +116,7 @@ class ScaleAddresses {
 
   void rewrite(Value v) {
     const MemAttr mem = f_.insts[v].mem;
-    const unsigned k = element_log2(mem);
+    const unsigned k = element_log2(mem, shared_layout_);
     const Value address = f_.arg(v, 0);
     if (k == 0 || f_.insts[address].op == Op::constant || f_.insts[address].type != Type::i32)
       return;
@@ -321,6 +324,7 @@ class ScaleAddresses {
   }
 
   Function& f_;
+  const bool shared_layout_;
   SsaRewriter rewrite_;
   Builder& b_;
   const KnownBits known_;
@@ -331,6 +335,8 @@ class ScaleAddresses {
 
 }  // namespace
 
-bool scale_addresses(Function& function, Module&) { return ScaleAddresses(function).run(); }
+bool scale_addresses(Function& function, Module&, bool shared_layout) {
+  return ScaleAddresses(function, shared_layout).run();
+}
 
 }  // namespace ptx2spv::passes
