@@ -66,8 +66,8 @@ bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
   if (apart && apart != best) {
     traits.side_family = *apart;
     traits.side_queues = std::min(family[*apart].queueCount, kMost);
-    // On an H100 and an H200 queues that draw take turns, and one that idles, too, leaves kernels
-    // less shared memory and short ones a sixth more time.
+    // Queues that draw take turns on an H100. One that idles costs an H200's short kernels a sixth
+    // more time, and those with much shared memory up to seven tenths.
     if (traits.side_queues > 1 && binds(*apart) == binds(*best)) {
       traits.queue_family = *apart;
       --traits.side_queues;

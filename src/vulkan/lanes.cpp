@@ -1,7 +1,6 @@
 // Which lane of a queue work goes to, and what it comes after there.
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include "src/vulkan/queue.hpp"
 
