@@ -21,6 +21,7 @@ const Access kAccesses[] = {
     {"sust.b.2d.v2.b32.zero [%h, {%z, %z}], {%v, %v}", 8},
     {"suld.b.2d.b64.zero %d, [%h, {%z, %z}]", 8},
     {"suld.b.2d.v4.b32.zero {%v, %v, %v, %v}, [%h, {%z, %z}]", 16},
+    {"suld.b.2d.v4.b32.zero {%v, %u, %u, %u}, [%h, {%z, %z}]", 16},  // narrowed to 4
     {"sured.b.add.2d.u32.zero [%h, {%z, %z}], 1", 4},
     {"sured.p.min.2d.b32.zero [%h, {%z, %z}], 1", 4},
     {"sust.p.2d.b32.zero [%h, {%z, %z}], %v", 0},
@@ -32,7 +33,7 @@ std::string module_of(bool from_memory) {
   std::string text = fmt::format(
       ".version 8.3\n.target sm_80\n.address_size 64\n"
       ".visible .entry k(.param .u64 surface, .param .u64 handles) {{\n"
-      "  .reg .pred %q; .reg .b32 %i; mov.u32 %i, %tid.x; .reg .b16 %s; .reg .b32 %z, %v; .reg "
+      "  .reg .pred %q; .reg .b32 %i; mov.u32 %i, %tid.x; .reg .b16 %s; .reg .b32 %z, %v, %u; .reg "
       ".b64 %h, %p, %d; mov.u32 %z, 0; mov.u16 %s, 0;\n"
       "  ld.param.u64 %h, [surface]; ld.param.u64 %p, [handles]; mov.u32 %v, 0;\n  {}\n",
       from_memory ? "ld.global.u64 %h, [%p];" : "");

@@ -81,6 +81,7 @@ AccessSite surface_site(const Function& function, Value value, std::uint32_t che
                                            : AccessKind::store;
   site.space = site.memory = MemorySpace::surface;
   site.bytes = op.bytes;
+  if (check == check_width) site.bytes += op.unread_bytes;
   site.geometry = static_cast<std::uint8_t>(op.geometry);
   return site;
 }
