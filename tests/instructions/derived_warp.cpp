@@ -149,6 +149,51 @@ st.global.u32 [%out+16], %t3;)";
   return row;
 }
 
+/// Votes of the lanes below each one, whose masks lack the lane itself. The manual leaves that
+/// open; programs count on the lanes that the mask names.
+Derived votes_of_others() {
+  Derived row;
+  row.name = "vote_of_lanes_below";
+  row.kernel.version = "7.0";
+  row.kernel.target = "sm_70";
+  row.kernel.threads = 2 * kWarp;
+  row.kernel.operands = 1;
+  row.kernel.results = 4;
+  row.kernel.text = R"(
+ld.global.u32 %t2, [%in];
+setp.ne.u32 %q, %t2, 0;
+mov.u32 %t4, %lanemask_lt;
+vote.sync.ballot.b32 %t3, %q, %t4;
+st.global.u32 [%out], %t3;
+vote.sync.any.pred %p0, %q, %t4;
+selp.u32 %t3, 1, 0, %p0;
+st.global.u32 [%out+4], %t3;
+vote.sync.all.pred %p0, %q, %t4;
+selp.u32 %t3, 1, 0, %p0;
+st.global.u32 [%out+8], %t3;
+vote.sync.ballot.b32 %t3, %q, 0xffff;
+st.global.u32 [%out+12], %t3;)";
+  row.in = any_words(row.kernel.threads);
+  for (unsigned i = 0; i < row.kernel.threads; ++i)
+    row.in[i] = i < kWarp ? row.in[i] & 1 : i % kWarp < 20;
+  row.check = all_threads([](const Words& in) {
+    Words out;
+    for (std::size_t t = 0; t < in.size(); ++t) {
+      std::uint32_t below = 0, half = 0;
+      const std::size_t lane = t % kWarp;
+      for (std::size_t other = 0; other < kWarp; ++other) {
+        const bool votes = in[t - lane + other] != 0;
+        if (other < lane) below |= static_cast<std::uint32_t>(votes) << other;
+        if (other < 16) half |= static_cast<std::uint32_t>(votes) << other;
+      }
+      const bool all = below == (1u << lane) - 1;
+      out.insert(out.end(), {below, below != 0, all, half});
+    }
+    return out;
+  });
+  return row;
+}
+
 struct Shuffle {
   const char* mode;
   std::uint32_t by, clamp;  ///< operands b and c
@@ -331,7 +376,7 @@ st.global.v2.u32 [%out+16], {%t2, %t6};)";
 
 std::vector<Derived> conversion_rows() { return {tf32()}; }
 
-std::vector<Derived> warp_rows() { return {redux(), votes(), shuffles()}; }
+std::vector<Derived> warp_rows() { return {redux(), votes(), votes_of_others(), shuffles()}; }
 
 std::vector<Derived> control_rows() {
   return {reserved_shared_memory(),

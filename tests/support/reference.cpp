@@ -235,6 +235,7 @@ class Machine {
       case Op::warp_sync: return Bits{};
       default: break;
     }
+    if (inst.op == Op::warp_vote) present &= members(t);
     std::uint32_t votes = 0, same = 0;
     Bits sum = Bits::of(0);
     bool first = true;

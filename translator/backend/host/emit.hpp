@@ -209,7 +209,6 @@ class Emitter {
   bool shuffle(Value v);
   void shuffle_by_lanes(Value v);
   void vote(Value v);
-  LLVMValueRef present(Value members);
   void define_by_first(Value v, Lifted result);
 
   // emit_turns.cpp: barriers, and loops that wait. The warp's turn ends there.

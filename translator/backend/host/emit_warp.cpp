@@ -29,14 +29,6 @@ bool Emitter::shuffle(Value v) {
   return true;
 }
 
-/// Of each lane: those of its members, itself among them, that run.
-LLVMValueRef Emitter::present(Value members) {
-  std::vector<LLVMValueRef> own;
-  for (unsigned lane = 0; lane < kLanes; ++lane) own.push_back(b_.c32(1u << lane));
-  LLVMValueRef all = b_.op(op_or, wide(members), b_.l.ConstVector(own.data(), kLanes));
-  return b_.op(op_and, all, b_.splat(mask_bits()));
-}
-
 /// A value of an operation that gives all members the same: lane 0 may have ended.
 void Emitter::define_by_first(Value v, Lifted result) {
   if (shape_.uniform(v)) {
@@ -78,7 +70,10 @@ void Emitter::shuffle_by_lanes(Value v) {
   LLVMValueRef at = b_.cast(op_inttoptr, b_.op(op_add, b_.splat(base), offset), pointers);
   LLVMValueRef read = b_.intrinsic("llvm.masked.gather", {words, pointers},
                                    {at, b_.c32(4), mask_, b_.l.ConstNull(words)});
-  LLVMValueRef there = b_.op(op_and, b_.op(op_lshr, present(f_.arg(v, 3)), source), number(1));
+  // A lane reads itself, even if its own mask lacks it.
+  LLVMValueRef own = b_.op(op_shl, number(1), lane);
+  LLVMValueRef present = b_.op(op_and, b_.op(op_or, arg(3), own), b_.splat(mask_bits()));
+  LLVMValueRef there = b_.op(op_and, b_.op(op_lshr, present, source), number(1));
   LLVMValueRef given = b_.select(b_.icmp(int_ne, there, number(0)), read, b_.l.ConstNull(words));
   define(v, {.part = {given, b_.cast(op_zext, inside, words)}, .parts = 2});
 }
@@ -87,7 +82,9 @@ void Emitter::vote(Value v) {
   const ir::Inst &inst = f_.insts[v], &members = f_.insts[f_.arg(v, 1)];
   const bool active = members.op == Op::warp_active && shape_.home(f_.arg(v, 1)) == current_;
   const bool all_members = active || (members.op == Op::constant && members.imm == 0xffffffffu);
-  LLVMValueRef there = all_members ? mask_bits() : present(f_.arg(v, 1));
+  LLVMValueRef there = mask_bits();
+  // A lane that its own mask lacks has no vote.
+  if (!all_members) there = b_.op(op_and, wide(f_.arg(v, 1)), b_.splat(there));
   LLVMValueRef bits = b_.bits(b_.op(op_and, wide(f_.arg(v, 0)), mask_));
   LLVMValueRef votes = all_members ? bits : b_.op(op_and, b_.splat(bits), there);
   const auto flag = [&](LLVMValueRef c) { return b_.cast(op_zext, c, b_.l.TypeOf(there)); };

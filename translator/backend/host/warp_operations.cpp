@@ -110,9 +110,12 @@ void resolve(const Lanes& warp, const Step& step, std::uint32_t lanes, std::uint
   }
   // The rest is the same for all lanes with the same members.
   const std::uint32_t* value = words(0);
-  std::uint32_t known = 0, result = 0;
+  std::optional<std::uint32_t> known;
+  std::uint32_t result = 0;
   each_lane(lanes, [&](unsigned lane) {
-    const std::uint32_t there = (members(warp, step, lane) | 1u << lane) & present;
+    // A lane that its own mask lacks has no vote.
+    const std::uint32_t own = step.op == Op::warp_vote ? 0 : 1u << lane;
+    const std::uint32_t there = (members(warp, step, lane) | own) & present;
     if (step.op == Op::warp_match) {
       std::uint32_t same = 0;
       const std::uint64_t* wide = step.wide ? values<std::uint64_t>(warp, step.in[0]) : nullptr;

@@ -384,8 +384,10 @@ void BarrierSplitter::resolve_kind(const WarpKind& kind, Value present) {
       const Value key = b_.op2(Op::and_, b_.get(key_), b_.i32(0xffff));
       const Value all = subgroups_ ? ballot(b_.cmp(Op::ne, b_.get(value_[0]), b_.i32(0)))
                                    : read(keyed(voted_, key));
-      const Value votes = b_.op2(Op::and_, all, present);
-      b_.set(result0_, lanes.vote(static_cast<VoteMode>(kind.mode), votes, present));
+      // A thread that its own mask lacks has no vote.
+      const Value voters = b_.op2(Op::and_, present, b_.get(mask_));
+      const Value votes = b_.op2(Op::and_, all, voters);
+      b_.set(result0_, lanes.vote(static_cast<VoteMode>(kind.mode), votes, voters));
       break;
     }
     case Op::warp_active: b_.set(result0_, present); break;
