@@ -24,7 +24,10 @@ std::string coordinate_list(const RecordInstruction& instruction) {
 
 }  // namespace
 
-std::string replay_ptx(const RecordInstruction& instruction, HandleSource source) {
+std::string replay_ptx(const Records& records, std::uint32_t kernel, HandleSource source) {
+  const std::vector<std::uint32_t>& variants = records.kernels[kernel];
+  const RecordInstruction& instruction = records.instructions[variants[0]];
+  const std::string mnemonic = instruction.text.substr(0, instruction.text.find(' '));
   const std::string type = register_type(instruction);
   std::string surface = "%handle";
   std::string text = ".version 8.1\n.target sm_90\n.address_size 64\n";
@@ -59,19 +62,26 @@ std::string replay_ptx(const RecordInstruction& instruction, HandleSource source
   if (instruction.elements > 1) values = "{" + values + "}";
   const std::string place = "[" + surface + coordinate_list(instruction) + "]";
   if (instruction.op == RecordOp::load) {
-    text += "  " + instruction.text.substr(0, instruction.text.find(' ')) + " " + values + ", " +
-            place + ";\n";
     text += "  ld.param.u64 %out, [output];\n  mul.wide.u32 %o, %i, " +
             std::to_string(sizeof(LineOutput)) + ";\n  add.u64 %out, %out, %o;\n";
-    for (std::uint32_t k = 0; k < instruction.elements; ++k)
-      if (instruction.reads(k))
-        text += "  st.global." + type + " [%out+" + std::to_string(8 * k) + "], %v" +
-                std::to_string(k) + ";\n";
+    if (variants.size() > 1) text += "  ld.global.u32 %n, [%in+12];\n";
+    for (const std::uint32_t variant : variants) {
+      const RecordInstruction& one = records.instructions[variant];
+      const std::string unread = std::to_string(one.unread);
+      if (variants.size() > 1)
+        text += "  setp.ne.u32 %p, %n, " + unread + ";\n  @%p bra past" + unread + ";\n";
+      text += "  " + mnemonic + " " + values + ", " + place + ";\n";
+      for (std::uint32_t k = 0; k < one.elements; ++k)
+        if (one.reads(k))
+          text += "  st.global." + type + " [%out+" + std::to_string(8 * k) + "], %v" +
+                  std::to_string(k) + ";\n";
+      if (variants.size() > 1) text += "past" + unread + ":\n";
+    }
   } else {
     for (std::uint32_t k = 0; k < instruction.elements; ++k)
       text += "  ld.global." + type + " %v" + std::to_string(k) + ", [%in+" +
               std::to_string(24 + 8 * k) + "];\n";
-    text += "  " + instruction.text + " " + place + ", " + values + ";\n";
+    text += "  " + mnemonic + " " + place + ", " + values + ";\n";
   }
   return text + "done:\n  ret;\n}\n";
 }

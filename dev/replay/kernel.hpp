@@ -1,4 +1,4 @@
-// The kernel that runs an instruction of a record, one thread a line.
+// The kernel that runs instructions of a record, one thread a line.
 #pragma once
 
 #include <string>
@@ -15,10 +15,11 @@ enum class HandleSource : std::uint8_t {
   memory,     ///< a handle that each thread loads
 };
 
-/// A thread's input in memory: four coordinates, the handle, four values of 8 bytes; and its
-/// output, four values.
+/// A thread's input in memory: three coordinates, which elements of a load stay unread, the handle,
+/// four values of 8 bytes; and its output, four values.
 struct LineInput {
-  std::uint32_t coordinates[4] = {};
+  std::uint32_t coordinates[3] = {};
+  std::uint32_t unread = 0;
   std::uint64_t handle = 0;
   std::uint64_t values[4] = {};
 };
@@ -29,7 +30,8 @@ struct LineOutput {
 
 inline constexpr const char* kReplayKernel = "replay";
 inline constexpr const char* kReplaySurfref = "bound_surface";
-/// Parameters: the surface (param and reference), input, output, lines.
-std::string replay_ptx(const RecordInstruction& instruction, HandleSource source);
+/// The module of `records.kernels[kernel]`. Parameters: the surface (param and reference), input,
+/// output, lines.
+std::string replay_ptx(const Records& records, std::uint32_t kernel, HandleSource source);
 
 }  // namespace ptx2spv::tools

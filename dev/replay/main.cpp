@@ -74,7 +74,8 @@ constexpr Option kOptions[] = {
      "work in so many host threads; 2 when not given"},
     {set_text<&Settings::filter>, 0, "filter", "TEXT", "only instructions whose text holds this"},
     {set_by<take_shard>, 0, "shard", "K/N",
-     "only every Nth group of lines, the Kth counted from 0"},
+     "only every Nth group of lines, the Kth counted from 0; of kernels with several instructions, "
+     "every Nth kernel on all surfaces"},
     {set_flag<&Settings::device, &DeviceOptions::validation>, 0, "validate", "",
      "run under the Vulkan validation layer; a message of it counts as a difference"},
     {set_flag<&Settings::print>, 0, "print-ptx", "", "print the kernels and end"},
@@ -114,17 +115,20 @@ int run_replay(const Settings& settings, const Records& records) {
   }
   std::printf("device %s, %s\n", device->info().name.c_str(), device->info().driver.c_str());
 
-  // Groups of one instruction are neighbours, so that its kernel is made once and workers seldom
-  // wait for it.
+  // Groups of one kernel are neighbours, so that it is made once and workers seldom wait for it.
+  const auto kernel_of = [&](std::uint32_t group) {
+    return records.instructions[records.groups[group].instruction].kernel;
+  };
   std::vector<std::uint32_t> order;
   for (std::uint32_t k = 0; k < records.groups.size(); ++k) {
+    const std::uint32_t kernel = kernel_of(k);
+    const std::uint32_t number = records.kernels[kernel].size() > 1 ? kernel : k;
     const std::string& text = records.instructions[records.groups[k].instruction].text;
-    if (k % settings.shards == settings.shard && text.find(settings.filter) != text.npos)
+    if (number % settings.shards == settings.shard && text.find(settings.filter) != text.npos)
       order.push_back(k);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return records.groups[a].instruction < records.groups[b].instruction;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return kernel_of(a) < kernel_of(b); });
 
   KernelCache kernels(*device, records, settings.replay.source);
   std::vector<GroupResult> results(records.groups.size());
@@ -207,11 +211,12 @@ int run_tool(int argc, char** argv) {
     return 2;
   }
   if (settings.print) {
-    for (const RecordInstruction& instruction : records.instructions)
-      if (instruction.op != RecordOp::other &&
-          instruction.text.find(settings.filter) != std::string::npos)
-        std::printf("// %s\n%s\n", instruction.text.c_str(),
-                    replay_ptx(instruction, settings.replay.source).c_str());
+    for (std::uint32_t k = 0; k < records.kernels.size(); ++k) {
+      const RecordInstruction& first = records.instructions[records.kernels[k][0]];
+      if (first.op != RecordOp::other && first.text.find(settings.filter) != std::string::npos)
+        std::printf("// %s\n%s\n", first.text.c_str(),
+                    replay_ptx(records, k, settings.replay.source).c_str());
+    }
     return 0;
   }
   return run_replay(settings, records);

@@ -7,6 +7,9 @@
 namespace ptx2spv::tools {
 namespace {
 
+/// Instructions of a kernel: drivers take longer over one kernel of many than over several of few.
+constexpr std::size_t kMostVariants = 4;
+
 template <class T>
 bool take_number(std::string_view& text, T& value, int base = 10) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -179,9 +182,13 @@ std::string read_record(const std::string& path, Records& records) {
   records.texts.push_back(std::move(text));
   std::string_view rest = records.texts.back();
 
-  std::unordered_map<std::string_view, std::uint32_t> known;
-  for (std::size_t k = 0; k < records.instructions.size(); ++k)
-    known[records.instructions[k].text] = std::uint32_t(k);
+  const auto mnemonic = [](std::string_view of) { return of.substr(0, of.find(' ')); };
+  std::unordered_map<std::string_view, std::uint32_t> known, kernels;
+  for (std::size_t k = 0; k < records.instructions.size(); ++k) {
+    const RecordInstruction& instruction = records.instructions[k];
+    known[instruction.text] = std::uint32_t(k);
+    kernels[mnemonic(instruction.text)] = instruction.kernel;
+  }
   // Growth would move the texts that `known` refers to.
   records.instructions.reserve(records.instructions.size() + 65536);
 
@@ -210,8 +217,15 @@ std::string read_record(const std::string& path, Records& records) {
         if (known.size() >= 65536) return fail("more than 65536 instructions");
         RecordInstruction& instruction = records.instructions.emplace_back();
         parse_instruction(line, instruction);
-        found =
-            known.emplace(instruction.text, std::uint32_t(records.instructions.size() - 1)).first;
+        const auto added = std::uint32_t(records.instructions.size() - 1);
+        found = known.emplace(instruction.text, added).first;
+        auto& kernel = kernels.emplace(mnemonic(instruction.text), ~0u).first->second;
+        if (kernel == ~0u || records.kernels[kernel].size() == kMostVariants) {
+          kernel = std::uint32_t(records.kernels.size());
+          records.kernels.emplace_back();
+        }
+        instruction.kernel = kernel;
+        records.kernels[instruction.kernel].push_back(added);
       }
       records.groups.push_back(
           {file, std::uint32_t(records.surfaces.size() - 1), found->second, {}});

@@ -39,7 +39,8 @@ struct RecordInstruction {
   std::uint32_t elements = 1, element_bytes = 4;
   std::uint32_t unread = 0;  ///< of a load: a bit for each element that the kernel does not read
   bool reads(std::uint32_t element) const { return !(unread >> element & 1); }
-  std::string type, mode;  ///< b32, u64 ...; clamp, zero, trap
+  std::string type, mode;    ///< b32, u64 ...; clamp, zero, trap
+  std::uint32_t kernel = 0;  ///< in Records::kernels
 };
 
 /// One line: coordinates, values, and what the hardware did.
@@ -62,6 +63,8 @@ struct Records {
   std::vector<std::string> names, texts;  ///< of the files
   std::vector<RecordSurface> surfaces;
   std::vector<RecordInstruction> instructions;  ///< each text once
+  /// Instructions that one kernel runs: a few that differ in `unread` alone.
+  std::vector<std::vector<std::uint32_t>> kernels;
   std::vector<RecordGroup> groups;
 };
 

@@ -43,18 +43,19 @@ std::string describe_changes(const std::vector<std::byte>& before,
 
 KernelCache::KernelCache(const Device& device, const Records& records, HandleSource source)
     : device_(device), records_(records), source_(source) {
-  for (std::size_t k = 0; k < records.instructions.size(); ++k)
+  for (std::size_t k = 0; k < records.kernels.size(); ++k)
     entries_.push_back(std::make_unique<Entry>());
 }
 
-Result<Kernel> KernelCache::get(std::uint32_t instruction) {
-  Entry& entry = *entries_[instruction];
+Result<Kernel> KernelCache::get(std::uint32_t kernel) {
+  Entry& entry = *entries_[kernel];
   const std::lock_guard lock(entry.mutex);
   if (!entry.module) {
-    const RecordInstruction& form = records_.instructions[instruction];
+    const std::string& name = records_.instructions[records_.kernels[kernel][0]].text;
     ModuleOptions options;
     options.relax_versions = true;
-    entry.module = Module::load(device_, replay_ptx(form, source_), form.text + ".ptx", options);
+    entry.module =
+        Module::load(device_, replay_ptx(records_, kernel, source_), name + ".ptx", options);
   }
   if (!*entry.module) return entry.module->error();
   return (*entry.module)->kernel(kReplayKernel);
@@ -100,6 +101,7 @@ bool ReplaySession::launch(const Lines& lines, const Lines& where, bool& trapped
     const RecordLine& line = group_->lines[lines[k]];
     for (std::uint32_t c = 0; c < 3; ++c)
       inputs[k].coordinates[c] = std::uint32_t(line.coordinates[c]);
+    inputs[k].unread = instruction_->unread;
     std::copy(std::begin(line.values), std::end(line.values), inputs[k].values);
     inputs[k].handle = (*pool_)[where[k]].surface.handle();
   }
@@ -283,7 +285,7 @@ GroupResult ReplaySession::run(std::uint32_t number) {
     result_.error = "there is no way to replay " + instruction_->text;
     return std::move(result_);
   }
-  const auto kernel = kernels_.get(group_->instruction);
+  const auto kernel = kernels_.get(instruction_->kernel);
   if (!kernel) {
     fail(kernel.error());
     result_.skipped = group_->lines.size();

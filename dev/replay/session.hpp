@@ -34,7 +34,8 @@ struct GroupResult {
 class KernelCache {
  public:
   KernelCache(const Device& device, const Records& records, HandleSource source);
-  Result<Kernel> get(std::uint32_t instruction);
+  /// Of `records.kernels`.
+  Result<Kernel> get(std::uint32_t kernel);
 
  private:
   struct Entry {

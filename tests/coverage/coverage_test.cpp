@@ -130,9 +130,9 @@ void add_surface_records(Rows& rows) {
   records.texts.reserve(files.size());
   for (const char* name : files)
     ASSERT_EQ(tools::read_record(kTests + "data/hardware/" + name + ".txt.gz", records), "");
-  for (const tools::RecordInstruction& each : records.instructions)
-    if (each.op != tools::RecordOp::other)
-      rows.add("tests/replay", tools::replay_ptx(each, tools::HandleSource::param));
+  for (std::uint32_t k = 0; k < records.kernels.size(); ++k)
+    if (records.instructions[records.kernels[k][0]].op != tools::RecordOp::other)
+      rows.add("tests/replay", tools::replay_ptx(records, k, tools::HandleSource::param));
 }
 
 void add_texture_records(Rows& rows) {
