@@ -283,6 +283,10 @@ constexpr Pass kPasses[] = {
      },
      "on structured code, so that phis appear only where SPIR-V has merges"},
 
+    {Phase::values, "fma-contract", Form::ssa, kOptional, always,
+     [](PassContext& c) { passes::fma_contract(c.function, c.module); },
+     "fuses products and sums where ptxas does; before simplify, as ptxas fuses equal products "
+     "apart, and before legalise-float, while operations are still PTX's"},
     {Phase::values, "simplify", Form::ssa, kOptional, optimizes,
      [](PassContext& c) { passes::simplify(c.function, c.module); },
      "folding, value numbering, known zero bits, dead code: before legalisation, which multiplies "
@@ -300,10 +304,6 @@ constexpr Pass kPasses[] = {
      },
      [](PassContext& c) { passes::merge_shared_loads(c.function, c.module); },
      "neighbouring words are one access: before checked-fma, which parts blocks"},
-    {Phase::values, "fma-contract", Form::ssa, kOptional, always,
-     [](PassContext& c) { passes::fma_contract(c.function, c.module); },
-     "fuses products and sums where ptxas does; before legalise-float, while operations are "
-     "still PTX's"},
     {Phase::values, "elide-nan-selects", Form::ssa, kOptional, optimizes,
      [](PassContext& c) { passes::elide_nan_selects(c.function); },
      "which NaN it is matters only where something looks at the bits: before checked-fma, so that "

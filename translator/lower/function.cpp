@@ -233,6 +233,34 @@ void FunctionLowering::statement(const ptx::Statement& statement) {
   instruction(f_.instructions[statement.index]);
 }
 
+/// Whether ptxas has made blocks of it before it fuses products and sums: of jumps and fences, of
+/// what is guarded and has an effect, and of divisions and roots that are routines there.
+bool FunctionLowering::ends_block(const Instruction& inst) {
+  using enum Opcode;
+  if (inst.pred != ptx::kNoSymbol && (ptx::has_effect(inst.op) || inst.mods->cc)) return true;
+  const ptx::Type type = inst.mods->type();
+  switch (inst.op) {
+    case bra:
+    case brx:
+    case call:
+    case ret:
+    case exit:
+    case membar:
+    case fence:
+    case brkpt:
+    case pmevent: return true;
+    case div:
+    case rem:
+    case rcp:
+    case sqrt:
+      return ptx::is_float(type)
+                 ? inst.mods->rounding != Mod::approx && inst.mods->rounding != Mod::full
+                 : type != ptx::Type::u32;
+    case rsqrt: return type == ptx::Type::f64 && !inst.mods->ftz;
+    default: return false;
+  }
+}
+
 void FunctionLowering::locate(const Instruction& inst) {
   current_ = &inst;
   const LineColumn at = m_.source.position(inst.span.begin);
@@ -254,9 +282,7 @@ void FunctionLowering::locate(const Instruction& inst) {
 
 void FunctionLowering::instruction(const Instruction& inst) {
   locate(inst);
-  if (inst.op == Opcode::bra || inst.op == Opcode::brx || inst.op == Opcode::call ||
-      inst.op == Opcode::ret || inst.op == Opcode::exit)
-    ++context_.ptx_block;
+  if (ends_block(inst)) ++context_.ptx_block;
   guard_ = 0;
   if (inst.pred == ptx::kNoSymbol) return dispatch(inst);
   Value guard = b_.get(reg_var_[m_.symbol(inst.pred).index]);

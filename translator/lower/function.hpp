@@ -36,6 +36,7 @@ class FunctionLowering {
   void start_blocks();
   void statement(const ptx::Statement& statement);
   void locate(const Instruction& inst);
+  static bool ends_block(const Instruction& inst);
   void instruction(const Instruction& inst);
   using Lower = void (FunctionLowering::*)(const Instruction&);
   static Lower lowering_of(Opcode op);

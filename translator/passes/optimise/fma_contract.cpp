@@ -2,16 +2,8 @@
 // multiplication without a rounding modifier open to it, so a kernel's results on NVIDIA hardware
 // depend on which are fused.
 //
-// The rules were read off ptxas 13.0's machine code for sm_90 (docs/reference/hardware.md,
-// tests/passes/fma_contract_test.cpp):
-//  - the product has no rounding modifier and no .sat, the sum no rounding modifier; .ftz is the
-//  same on both;
-//  - every use of the product is such a sum, in the product's own PTX basic block; negation in
-//  between is
-//    free, anything else (a store, a select, an absolute value, the product added to itself) keeps
-//    all of them apart;
-//  - of a sum of two products the one with fewer uses is fused, or the first operand, and the other
-//  stays a product.
+// docs/reference/hardware.md has the rules (tests/instructions/contractions_test.cpp). Lowering
+// numbers the blocks. Of a sum's two products the other one stays a product.
 #include <utility>
 #include <vector>
 
@@ -32,6 +24,15 @@ std::uint64_t sign_of(NumKind kind) {
     case NumKind::f64: return std::uint64_t{1} << 63;
     case NumKind::f32: return 0x80000000u;
     default: return 0x8000u;
+  }
+}
+
+std::uint64_t infinity_of(NumKind kind) {
+  switch (kind) {
+    case NumKind::f64: return 0x7ff0000000000000;
+    case NumKind::f32: return 0x7f800000;
+    case NumKind::bf16: return 0x7f80;
+    default: return 0x7c00;
   }
 }
 
@@ -142,27 +143,68 @@ class Contraction {
           users_[next[f_.arg(v, i)]++] = {v, static_cast<std::uint8_t>(i), false};
   }
 
-  bool is_negation(Value v, NumKind kind, Value of) const {
-    const Inst& inst = f_.insts[v];
-    if (inst.op != Op::xor_) return false;
-    const Value other = f_.arg(v, 0) == of ? f_.arg(v, 1) : f_.arg(v, 0);
-    return f_.insts[other].op == Op::constant && f_.insts[other].imm == sign_of(kind);
+  bool is_constant(Value v, std::uint64_t imm) const {
+    return f_.insts[v].op == Op::constant && f_.insts[v].imm == imm;
   }
 
+  bool is_negation(Value v, NumKind kind, Value of) const {
+    if (f_.insts[v].op != Op::xor_) return false;
+    const Value x = f_.arg(v, 0), y = f_.arg(v, 1);
+    return (x == of && is_constant(y, sign_of(kind))) || (y == of && is_constant(x, sign_of(kind)));
+  }
+
+  /// Whether they are one value, or products of the same factors.
+  bool same_product(Value a, Value b) const {
+    if (a == b) return true;
+    const Inst &x = f_.insts[a], &y = f_.insts[b];
+    if (x.op != Op::fmul || y.op != Op::fmul || x.fp != y.fp) return false;
+    const auto p = f_.args(a), q = f_.args(b);
+    return (p[0] == q[0] && p[1] == q[1]) || (p[0] == q[1] && p[1] == q[0]);
+  }
+
+  /// Whether `v` is isnan(x) ? NaN : -x of x = `of`, as lowering negates, which keep a NaN's sign.
+  bool is_selected_negation(Value v, NumKind kind, Value of) const {
+    if (f_.insts[v].op != Op::select || !is_negation(f_.arg(v, 2), kind, of)) return false;
+    const Value test = f_.arg(v, 0);
+    return f_.insts[test].op == Op::ult && is_constant(f_.arg(test, 0), infinity_of(kind)) &&
+           f_.insts[f_.arg(test, 1)].op == Op::and_ && f_.arg(f_.arg(test, 1), 0) == of &&
+           is_constant(f_.arg(f_.arg(test, 1), 1), sign_of(kind) - 1);
+  }
+
+  /// Whether `v`, made of `of`, only serves such selections of `of`: is one, or its test or NaN.
+  bool serves_negation(Value v, NumKind kind, Value of) const {
+    if (is_selected_negation(v, kind, of)) return true;
+    const Op op = f_.insts[v].op;
+    if (other_use_[v] || (op != Op::and_ && op != Op::or_ && op != Op::ult)) return false;
+    for (std::uint32_t i = first_[v]; i < first_[v + 1]; ++i) {
+      const Value user = users_[i].sum;
+      const bool selects = is_selected_negation(user, kind, of);
+      if (op == Op::and_ ? f_.insts[user].op != Op::ult || !serves_negation(user, kind, of)
+                         : !selects)
+        return false;
+    }
+    return true;
+  }
+
+  /// The sums that use `value`, which is the product or its negation; false if anything else does.
   bool gather(Value value, const Inst& product, bool negated, std::vector<Use>& uses) const {
     if (other_use_[value]) return false;
+    const NumKind kind = product.fp.kind;
     for (std::uint32_t i = first_[value]; i < first_[value + 1]; ++i) {
       const Use& user = users_[i];
       const Inst& inst = f_.insts[user.sum];
-      const bool sum = inst.op == Op::fadd && inst.fp.contract && inst.fp.kind == product.fp.kind &&
+      const bool sum = inst.op == Op::fadd && inst.fp.contract && inst.fp.kind == kind &&
                        inst.fp.ftz == product.fp.ftz &&
                        f_.locs[inst.loc].block == f_.locs[product.loc].block;
       if (sum) {
-        if (f_.arg(user.sum, 0) == f_.arg(user.sum, 1)) return false;
+        if (same_product(f_.arg(user.sum, 0), f_.arg(user.sum, 1))) return false;
         uses.push_back({user.sum, user.operand, negated});
-      } else if (!negated && is_negation(user.sum, product.fp.kind, value)) {
-        if (!gather(user.sum, product, true, uses)) return false;
-      } else {
+      } else if (is_negation(user.sum, kind, value)) {
+        if (!gather(user.sum, product, !negated, uses)) return false;
+      } else if (user.operand == 2 && inst.op == Op::select &&
+                 is_selected_negation(user.sum, kind, f_.arg(value, 0))) {
+        if (!gather(user.sum, product, negated, uses)) return false;
+      } else if (!serves_negation(user.sum, kind, value)) {
         return false;
       }
     }
@@ -207,6 +249,15 @@ class Contraction {
     }
   }
 
+  /// -a; a NaN of a double keeps its sign.
+  static Value negation(Builder& b, Value a, NumKind kind) {
+    const std::uint64_t sign = sign_of(kind);
+    if (kind != NumKind::f64) return b.op2(Op::xor_, a, b.i32(static_cast<std::uint32_t>(sign)));
+    const Value minus = b.op2(Op::xor_, a, b.i64(sign));
+    const Value magnitude = b.op2(Op::and_, a, b.i64(sign - 1));
+    return b.select(b.cmp(Op::ult, b.i64(infinity_of(kind)), magnitude), a, minus);
+  }
+
   bool rewrite() {
     std::vector<std::pair<const Candidate*, const Use*>> fused(f_.insts.size());
     bool any = false;
@@ -233,12 +284,7 @@ class Contraction {
           Value a = f_.arg(product, 0);
           const Value c = f_.arg(product, 1), addend = f_.arg(v, 1 - use.operand);
           b.set_loc(f_.insts[v].loc);
-          if (use.negated) {
-            const std::uint64_t sign = sign_of(f_.insts[v].fp.kind);
-            a = b.op2(Op::xor_, a,
-                      f_.insts[a].type == Type::i64 ? b.i64(sign)
-                                                    : b.i32(static_cast<std::uint32_t>(sign)));
-          }
+          if (use.negated) a = negation(b, a, f_.insts[v].fp.kind);
           const auto first = static_cast<std::uint32_t>(f_.operands.size());
           f_.operands.insert(f_.operands.end(), {a, c, addend});
           Inst& inst = f_.insts[v];

@@ -1,0 +1,129 @@
+// Products and sums without a rounding modifier against what ptxas made of them for sm_90: which
+// of them are fused. tests/data/ptxas/README.md says how that was recorded.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "tests/instructions/words.hpp"
+
+namespace ptx2spv::tests {
+namespace {
+
+constexpr unsigned kThreads = 64, kOperands = 6;
+
+/// One line: the instructions, what is stored, and what that is.
+struct Line {
+  std::string text, body;
+  std::vector<std::pair<std::string, std::string>> results;
+};
+
+std::vector<Line> lines_of(const std::string& type) {
+  std::ifstream in(PTX2SPV_SOURCE_DIR "/tests/data/ptxas/contractions.txt");
+  std::vector<Line> lines;
+  for (std::string text; std::getline(in, text);) {
+    const std::size_t one = text.find('\t'), two = text.find('\t', one + 1);
+    if (two == std::string::npos || text.substr(0, one) != type) continue;
+    Line line{text, text.substr(one + 1, two - one - 1), {}};
+    std::istringstream results(text.substr(two + 1));
+    for (std::string each; results >> each;)
+      line.results.emplace_back(each.substr(0, each.find('=')), each.substr(each.find('=') + 1));
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// The instructions as PTX.
+std::string ptx_of(const Line& line, const std::string& type) {
+  std::string text;
+  std::istringstream body(line.body);
+  for (std::string each; std::getline(body >> std::ws, each, ';');) {
+    if (each[0] == '{') {
+      text += each.substr(1, each.size() - 2) + ";\n";
+      continue;
+    }
+    std::istringstream words(each);
+    std::string word, before = " %";
+    words >> word;
+    text += word + "." + type;
+    for (; words >> word; before = ", %") text += before + word;
+    text += ";\n";
+  }
+  return text;
+}
+
+/// The value of mul(x0,-add(x1,x2)) and the like.
+template <class T>
+T value_of(const char*& at, const T* x) {
+  if (*at == '-') return -value_of(++at, x);
+  if (*at == 'x') return at += 2, x[at[-1] - '0'];
+  const std::string op(at, 3);
+  T of[3] = {};
+  at += 3;
+  for (unsigned i = 0; *at++ != ')'; ++i) of[i] = value_of(at, x);
+  return op == "fma" ? std::fma(of[0], of[1], of[2]) : op == "mul" ? of[0] * of[1] : of[0] + of[1];
+}
+
+template <class T, class Bits>
+void expect_recorded(const std::string& type) {
+  constexpr unsigned kWords = sizeof(T) / 4;
+  std::mt19937_64 random(5);
+  Words in(kThreads * kOperands * kWords);
+  for (unsigned i = 0; i < kThreads * kOperands; ++i) {
+    // Between 1 and 2, of either sign, with all bits in use.
+    const auto value = std::ldexp(static_cast<T>(random()), -64) + 1;
+    const T operand = random() & 1 ? value : -value;
+    std::memcpy(&in[i * kWords], &operand, sizeof operand);
+  }
+  const std::vector<Line> all = lines_of(type);
+  ASSERT_GT(all.size(), 120u);
+  for (std::size_t first = 0; first < all.size(); first += 24) {
+    const std::size_t end = std::min(all.size(), first + 24);
+    std::string text = "{\n.reg ." + type + " %x<6>;\nsetp.gt.u32 %p0, %t0, 100;\n";
+    for (unsigned i = 0; i < kOperands; ++i)
+      text += "ld.global." + type + " %x" + std::to_string(i) + ", [%in+" +
+              std::to_string(i * sizeof(T)) + "];\n";
+    unsigned results = 2;  // two words that instructions between store
+    for (std::size_t i = first; i < end; ++i) {
+      text += "{\n.reg ." + type + " %s<16>;\n" + ptx_of(all[i], type);
+      for (const auto& [name, is] : all[i].results) {
+        text +=
+            "st.global." + type + " [%out+" + std::to_string(results * 4) + "], %" + name + ";\n";
+        results += kWords;
+      }
+      text += "}\n";
+    }
+    results += results % 2;
+    const Words out = run_words({.text = text + "}\n",
+                                 .threads = kThreads,
+                                 .operands = kOperands * kWords,
+                                 .results = results},
+                                in);
+    ASSERT_EQ(out.size(), kThreads * results);
+    for (unsigned thread = 0; thread < kThreads; ++thread) {
+      T x[kOperands];
+      std::memcpy(x, &in[thread * kOperands * kWords], sizeof x);
+      unsigned word = thread * results + 2;
+      for (std::size_t i = first; i < end; ++i)
+        for (const auto& [name, is] : all[i].results) {
+          const char* at = is.c_str();
+          T got = 0;
+          std::memcpy(&got, &out[word], sizeof got);
+          ASSERT_EQ(std::bit_cast<Bits>(got), std::bit_cast<Bits>(value_of(at, x)))
+              << name << " of " << all[i].text;
+          word += kWords;
+        }
+    }
+  }
+}
+
+TEST(Contractions, OfFloatsAreThoseOfPtxas) { expect_recorded<float, std::uint32_t>("f32"); }
+TEST(Contractions, OfDoublesAreThoseOfPtxas) { expect_recorded<double, std::uint64_t>("f64"); }
+
+}  // namespace
+}  // namespace ptx2spv::tests
