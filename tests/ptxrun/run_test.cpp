@@ -174,7 +174,10 @@ TEST_F(Ptxrun, FailuresHaveTheirCodes) {
   EXPECT_EQ(translation.exit_code, 3) << translation.error;
   EXPECT_NE(translation.error.find("fill.ptx:3:"), std::string::npos) << translation.error;
   folder_.write("fill.ptx", kFill);
-  EXPECT_EQ(run(manifest(kLaunch, ""), {"--device", "no such device"}).exit_code, 5);
+  const ProcessResult absent = run(manifest(kLaunch, ""), {"--device", "no such device"});
+  EXPECT_EQ(absent.exit_code, 5);
+  EXPECT_TRUE(absent.error.starts_with("ptxrun: error: no usable device matches 'no such device'"))
+      << absent.error;
   EXPECT_EQ(run(manifest(R"({"kernel": "absent", "grid": 1, "block": 1})", "")).exit_code, 2);
   EXPECT_EQ(
       run(manifest(R"({"kernel": "fill", "grid": 1, "block": 1, "args": [{"surface": "s"}]})", ""))

@@ -558,9 +558,9 @@ std::string begin_build(const fs::path& libraries, bool dry_run) {
   const int least = chosen ? chosen : kLeast;
   if (!within && !dry_run)
     std::fprintf(stderr,
-                 "ptxexec: compilers add PTX for compute capability %d.%d%s where a command has "
-                 "only code for others; linkers take libcudart.so for libcudart_static.a\n",
-                 least / 10, least % 10, chosen ? "" : ", or the least it names up to 8.9,");
+                 "ptxexec: compilers add PTX for compute capability %d.%d%s unless a command makes "
+                 "it itself; linkers take libcudart.so for libcudart_static.a\n",
+                 least / 10, least % 10, chosen ? "" : ", or the lowest up to 8.9 that is named,");
   return {};
 }
 

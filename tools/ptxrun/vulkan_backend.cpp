@@ -104,7 +104,7 @@ bool VulkanRunner::open() {
   form.executor = options_.executor;
   form.report = options_.finding;
   auto device = Device::open(form);
-  if (!device) return fail(device.error(), "no usable device: ");
+  if (!device) return fail(device.error(), "ptxrun: error: ");
   device_ = *std::move(device);
   if (options_.malloc_heap)
     if (Status status = device_->set_malloc_heap_bytes(*options_.malloc_heap); !status)
