@@ -194,9 +194,7 @@ std::vector<std::uint8_t> outcome_of(Parsed& p) {
   Memory memory;
   memory.of(Space::slot).resize(64);
   for (std::uint32_t i = 0; i < 80; ++i) put(memory, Space::shared, 4 * i, 77 * i * i + 5);
-  RunOptions options;
-  options.threads[0] = 16;
-  EXPECT_EQ(p.run(memory, options).error, "");
+  run_row(p.f, p.m, memory, 16);
   return memory.of(Space::slot);
 }
 

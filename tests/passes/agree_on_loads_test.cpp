@@ -25,22 +25,15 @@ std::vector<std::uint32_t> results(const Function& f, const Module& m, std::uint
   for (std::uint32_t i = 0; i < 16; ++i) test::put(memory, Space::global, 4 * i, first + i);
   for (std::uint32_t i = 0; i < kThreads; ++i) test::put(memory, Space::slot, 64 + 4 * i, 0xdead);
   memory.of(Space::shared).resize(f.shared_bytes + 64);
-  RunOptions options;
-  options.threads[0] = kThreads;
-  const Outcome outcome = interpret(f, m, memory, options);
-  EXPECT_EQ(outcome.error, "") << print(f, m);
+  test::run_row(f, m, memory, kThreads);
   std::vector<std::uint32_t> out;
   for (std::uint32_t i = 0; i < kThreads; ++i)
     out.push_back(test::word(memory, Space::slot, 64 + 4 * i));
   return out;
 }
 
-/// What all threads load decides whether they meet and store what they have loaded. `before` stands
-/// in front of the load, `behind` after it: %1 is the thread's number, %9 the address.
-std::string early_end(const std::string& before, const std::string& behind) {
-  return R"(
-  var $0 i32 loaded
-b0:
+/// %1 is the thread's number, %5 the place of its result, %6 zero, %9 an address.
+constexpr const char* kStart = R"(b0:
   %1 = builtin i32 local_id_x
   %2 = constant i32 0x4
   %3 = mul i32 %1 %2
@@ -48,8 +41,12 @@ b0:
   %5 = add i32 %3 %4
   %6 = constant i32 0x0
   %9 = constant i64 0x100000000
-)" + before +
-         R"(
+)";
+
+/// What all threads load decides whether they meet and store what they have loaded. `before` stands
+/// in front of the load from %9, `behind` after it.
+std::string early_end(const std::string& before, const std::string& behind) {
+  return std::string("  var $0 i32 loaded\n") + kStart + before + R"(
   %7 = load i32 mem=global,4 %9
   set_var $0 %7
 )" + behind +
@@ -143,17 +140,7 @@ TEST(AgreeOnLoads, OnlyThoseThatBarriersNeed) {
 
 TEST(AgreeOnLoads, InLoopsEachTime) {
   // Adds words until one is at least 3.
-  const std::string text = R"(
-  var $0 i32 sum
-  var $1 i64 at
-b0:
-  %1 = builtin i32 local_id_x
-  %2 = constant i32 0x4
-  %3 = mul i32 %1 %2
-  %4 = constant i32 0x40
-  %5 = add i32 %3 %4
-  %6 = constant i32 0x0
-  %9 = constant i64 0x100000000
+  const std::string text = std::string("  var $0 i32 sum\n  var $1 i64 at\n") + kStart + R"(
   set_var $0 %6
   set_var $1 %9
   br b1

@@ -232,16 +232,7 @@ b6:
 std::string escapes_at_end(const std::string& first = "  %15 = flt i1 fp=f32,rn %14 %7\n",
                            const std::string& next = "  %37 = flt i1 fp=f32,rn %36 %7\n",
                            const std::string& fma = "  %28 = ffma i32 fp=f32,rn %27 %21 %13\n") {
-  return R"(
-b0:
-  %1 = constant i32 0x0
-  %2 = constant i32 0x4
-  %3 = constant i32 0x8
-  %4 = constant i32 0xc
-  %5 = constant i32 0x1
-  %6 = constant i32 0x9
-  %7 = constant i32 0x40800000
-  %8 = constant i32 0x80000000
+  return "b0:\n" + constants(1, {0, 4, 8, 12, 1, 9, 0x40800000, 0x80000000}) + R"(
   %10 = load i32 mem=param,4,readonly %1
   %11 = load i32 mem=param,4,readonly %2
   %12 = load i32 mem=param,4,readonly %3

@@ -15,16 +15,8 @@ using namespace test;
 /// An inner loop of three turns within an outer one of two, which changes the divisor if it is
 /// `%31`. The dividend grows by a parameter. Every turn stores all four results.
 std::string divisions(const char* divisor) {
-  return fmt::format(R"(
-b0:
-  %1 = constant i32 0x0
-  %2 = constant i32 0x1
-  %3 = constant i32 0x2
-  %4 = constant i32 0x3
-  %5 = constant i32 0x4
-  %6 = constant i32 0x8
-  %7 = constant i32 0xc
-  %8 = constant i32 0x10
+  return "b0:\n" + constants(1, {0, 1, 2, 3, 4, 8, 12, 16}) +
+         fmt::format(R"(
   %9 = load i32 mem=param,4,readonly %1
   %10 = load i32 mem=param,4,readonly %5
   %11 = load i32 mem=param,4,readonly %6

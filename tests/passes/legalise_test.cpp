@@ -499,9 +499,7 @@ b0:
       Memory memory;
       memory.of(Space::slot).resize(4 * 64);
       put(memory, Space::shared, 0, first);
-      RunOptions options;
-      options.threads[0] = 64;
-      EXPECT_EQ(p.run(memory, options).error, "");
+      test::run_row(p.f, p.m, memory, 64);
       const std::uint32_t step = op == "inc" ? 1 : ~0u;
       EXPECT_EQ(word(memory, Space::shared, 0), first + 64 * step);
       std::vector<std::uint32_t> found, want;

@@ -13,17 +13,7 @@ using ir::Space;
 /// Each of four threads adds up, times 1, 3, 9 and so on, what `loads`, %20 to %23, give from
 /// %10, a multiple of `stride`.
 std::string kernel(std::uint32_t stride, const std::string& loads) {
-  return R"(
-b0:
-  %1 = builtin i32 local_id_x
-  %2 = constant i32 )" +
-         std::to_string(stride) + R"(
-  %3 = constant i32 0x2
-  %4 = constant i32 0x4
-  %5 = constant i32 0x8
-  %6 = constant i32 0xc
-  %7 = constant i32 0x3
-  %8 = constant i32 0x10
+  return "b0:\n  %1 = builtin i32 local_id_x\n" + constants(2, {stride, 2, 4, 8, 12, 3, 16}) + R"(
   %10 = mul i32 %1 %2
   %11 = add i32 %10 %4
   %12 = add i32 %10 %5
@@ -43,23 +33,21 @@ b0:
 )";
 }
 
+std::vector<std::uint8_t> results(const Parsed& p) {
+  Memory memory;
+  memory.of(Space::slot).resize(16);
+  auto& shared = memory.of(Space::shared);
+  for (std::uint32_t i = 0; i < 512; ++i)
+    shared.push_back(static_cast<std::uint8_t>(i * i * 7 + i / 3));
+  run_row(p.f, p.m, memory, 4);
+  return memory.of(Space::slot);
+}
+
 /// Merges, and compares the results with those before.
 Parsed merged(const std::string& text) {
   Parsed before(text), after(text);
   passes::merge_shared_loads(after.f, after.m);
-  EXPECT_EQ(validate(after.f, after.m, true, false), "") << print(after.f, after.m);
-  const auto results = [](Parsed& p) {
-    Memory memory;
-    memory.of(Space::slot).resize(16);
-    auto& shared = memory.of(Space::shared);
-    for (std::uint32_t i = 0; i < 512; ++i)
-      shared.push_back(static_cast<std::uint8_t>(i * i * 7 + i / 3));
-    ir::RunOptions options;
-    options.threads[0] = 4;
-    options.trace = false;
-    EXPECT_EQ(ir::interpret(p.f, p.m, memory, options).error, "");
-    return memory.of(Space::slot);
-  };
+  after.expect_valid();
   EXPECT_EQ(results(before), results(after)) << print(after.f, after.m);
   return after;
 }
@@ -153,7 +141,7 @@ TEST(ScaleAddresses, shared_memory_with_views_counts_in_elements_of_each_size) {
   Parsed before(text), after(text);
   passes::scale_addresses(after.f, after.m, true);
   passes::simplify(after.f, after.m);
-  EXPECT_EQ(validate(after.f, after.m, true, false), "");
+  after.expect_valid();
   // Each counts from an element of its own on.
   for (const unsigned bytes : {2u, 8u, 16u})
     EXPECT_TRUE(after.any([&](ir::Value v, ir::BlockId) {
@@ -163,17 +151,6 @@ TEST(ScaleAddresses, shared_memory_with_views_counts_in_elements_of_each_size) {
       return after.f.insts[address].op == Op::shl &&
              1u << after.f.insts[after.f.arg(address, 1)].imm == bytes;
     })) << bytes;
-  const auto results = [](Parsed& p) {
-    Memory memory;
-    memory.of(Space::slot).resize(16);
-    auto& shared = memory.of(Space::shared);
-    for (std::uint32_t i = 0; i < 512; ++i) shared.push_back(static_cast<std::uint8_t>(i * i * 7));
-    ir::RunOptions options;
-    options.threads[0] = 4;
-    options.trace = false;
-    EXPECT_EQ(ir::interpret(p.f, p.m, memory, options).error, "");
-    return memory.of(Space::slot);
-  };
   EXPECT_EQ(results(before), results(after));
 }
 

@@ -65,12 +65,7 @@ std::vector<std::uint8_t> results(const Function& f, const Module& m,
     const std::uint32_t word = i % 4 == 0 ? state >> 29 : state;
     std::memcpy(bytes.data() + 4 * i, &word, 4);
   }
-  RunOptions options;
-  options.threads[0] = threads;
-  options.trace = false;
-  const Outcome outcome = interpret(f, m, memory, options);
-  EXPECT_EQ(outcome.error, "");
-  EXPECT_FALSE(outcome.stalled || outcome.out_of_steps);
+  test::run_row(f, m, memory, threads);
   return bytes;
 }
 

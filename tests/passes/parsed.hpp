@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "tests/support/parse.hpp"
@@ -69,6 +71,24 @@ struct Parsed {
 struct Structured : Parsed {
   explicit Structured(std::string_view text) : Parsed(text, Form::structured) {}
 };
+
+/// Runs a row of `threads` to their end; memory is what they leave.
+inline void run_row(const ir::Function& f, const ir::Module& m, ir::Memory& memory,
+                    std::uint32_t threads, ir::RunOptions options = {}) {
+  options.threads[0] = threads;
+  options.trace = false;
+  const ir::Outcome outcome = ir::interpret(f, m, memory, options);
+  EXPECT_EQ(outcome.error, "") << print(f, m);
+  EXPECT_FALSE(outcome.stalled || outcome.out_of_steps) << print(f, m);
+}
+
+/// Text of 32-bit constants, %`first` and the next ones.
+inline std::string constants(unsigned first, std::initializer_list<std::uint32_t> words) {
+  std::string text;
+  for (const std::uint32_t word : words)
+    text += "  %" + std::to_string(first++) + " = constant i32 " + std::to_string(word) + "\n";
+  return text;
+}
 
 /// Words of memory by byte offset; memory grows as they are written.
 inline void put(ir::Memory& memory, ir::Space space, std::size_t at, std::uint32_t word) {

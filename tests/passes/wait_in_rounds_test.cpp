@@ -66,14 +66,7 @@ std::vector<std::uint32_t> results(const Function& f, const Module& m) {
   auto& bytes = memory.of(Space::slot);
   bytes.resize(0x400 + kThreads * 4);
   memory.of(Space::shared).resize(f.shared_bytes);
-  RunOptions options;
-  options.threads[0] = kThreads;
-  options.max_steps = 1u << 24;
-  options.trace = false;
-  const Outcome outcome = interpret(f, m, memory, options);
-  EXPECT_EQ(outcome.error, "");
-  EXPECT_FALSE(outcome.stalled);
-  EXPECT_FALSE(outcome.out_of_steps);
+  test::run_row(f, m, memory, kThreads, {.max_steps = 1u << 24});
   std::vector<std::uint32_t> words(bytes.size() / 4);
   std::memcpy(words.data(), bytes.data(), bytes.size());
   return words;
