@@ -66,8 +66,8 @@ bool choose_queue_family(const InstanceFunctions& vk, VkPhysicalDevice physical,
   if (apart && apart != best) {
     traits.side_family = *apart;
     traits.side_queues = std::min(family[*apart].queueCount, kMost);
-    // Queues that draw take turns on an H100. One that idles costs an H200's short kernels a sixth
-    // more time, and those with much shared memory up to seven tenths.
+    // On an H100, queues of the graphics family run one at a time. An idle one slows an H200's
+    // short kernels by a sixth, and those with much shared memory by up to seven tenths.
     if (traits.side_queues > 1 && binds(*apart) == binds(*best)) {
       traits.queue_family = *apart;
       --traits.side_queues;

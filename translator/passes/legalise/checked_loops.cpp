@@ -13,10 +13,10 @@
 // execute one iteration at most.
 //
 // Where fma alone lose denormals, the checks are those of checked_fma, which makes lines of the
-// second copy. Where fma do not decide how often loops turn, a thread may run the first copy to its
-// end, whatever its checks say, so that drivers see how often it turns; and zeros pass the checks.
-// It does where checks are a small part of the work, or an element of an array is taken from
-// itself, as in sums over all pairs; not where others than zeros fail often. Other loops stand
+// second copy. Where fma do not decide a loop's trip count, a thread may run the first copy to its
+// end, whatever its checks say: drivers then see the trip count, and zeros pass the checks. That
+// pays if checks are a small part of the work, or if an element of an array is subtracted from
+// itself, as in sums over all pairs, unless numbers other than zero fail often. Other loops stand
 // twice if they are innermost and test at their end: behind all checks of an iteration, so that a
 // thread whose check failed leaves before the next one. If values from before the loop are all that
 // has to be checked, a thread runs one of the copies alone, and loops of any kind stand twice.
@@ -42,10 +42,10 @@ namespace {
 constexpr std::size_t kMostInstructions = 600;
 /// Checks of fma in a loop, at most.
 constexpr std::size_t kMostChecks = 200;
-/// Of a loop's work, the part that has to come to a check before zeros pass it.
+/// The least number of instructions in a loop for each check if zeros are to pass.
 constexpr unsigned kMostForZeros = 9;
 
-/// About how many instructions an operation takes of a device that keeps denormals.
+/// About how many instructions a device that keeps denormals takes for an operation.
 unsigned work_of(Op op) {
   switch (op) {
     case Op::phi:
@@ -311,10 +311,10 @@ void CheckedLoops::find_differences(Value v, unsigned steps, std::vector<Value>&
     find_differences(f_.arg(v, i), steps - 1, found);
 }
 
-/// About the logarithm to base two of how often the loop turns: by a number that counts from a
-/// constant to another; or else as if it was often.
-int CheckedLoops::turns_of(std::uint32_t loop) const {
-  constexpr int kOften = 15;
+/// About log2 of the loop's trip count if a counter runs from one constant to another; otherwise
+/// that of a long loop.
+int CheckedLoops::log2_trip_count(std::uint32_t loop) const {
+  constexpr int kLong = 15;
   const auto is_constant = [&](Value v) { return f_.insts[v].op == Op::constant; };
   const auto word = [&](Value v) {
     return std::int64_t{static_cast<std::int32_t>(f_.insts[v].imm)};
@@ -322,18 +322,18 @@ int CheckedLoops::turns_of(std::uint32_t loop) const {
   const BlockId test = end_test_of(loop);
   const Value condition = test == kNoBlock ? 0 : f_.blocks[test].cond;
   if (!condition || f_.insts[condition].count != 2 || !is_constant(f_.arg(condition, 1)))
-    return kOften;
+    return kLong;
   Value counter = f_.arg(condition, 0);
   if (f_.insts[counter].op == Op::add) counter = f_.arg(counter, 0);
-  if (f_.insts[counter].op != Op::phi || f_.insts[counter].type != Type::i32) return kOften;
+  if (f_.insts[counter].op != Op::phi || f_.insts[counter].type != Type::i32) return kLong;
   std::int64_t first = 0, step = 0;
   for (const Value a : f_.args(counter))
     if (is_constant(a))
       first = word(a);
     else if (f_.insts[a].op == Op::add && f_.arg(a, 0) == counter && is_constant(f_.arg(a, 1)))
       step = word(f_.arg(a, 1));
-  const std::int64_t turns = step != 0 ? (word(f_.arg(condition, 1)) - first) / step : 0;
-  return turns < 1 ? kOften : std::bit_width(static_cast<std::uint64_t>(turns));
+  const std::int64_t trips = step != 0 ? (word(f_.arg(condition, 1)) - first) / step : 0;
+  return trips < 1 ? kLong : std::bit_width(static_cast<std::uint64_t>(trips));
 }
 
 /// Whether a thread should run the first copy to its end, for zeros to pass its checks. Those are
@@ -344,7 +344,7 @@ bool CheckedLoops::pays_to_end(const Twin& twin) const {
   unsigned work = 0, checks = 0;
   int often = kThreads;
   for (const BlockId b : twin.blocks) {
-    if (f_.blocks[b].merge == Merge::loop) often += turns_of(nest_.innermost[b]);
+    if (f_.blocks[b].merge == Merge::loop) often += log2_trip_count(nest_.innermost[b]);
     for (const Value v : f_.blocks[b].insts) work += work_of(f_.insts[v].op);
   }
   bool has_zeros = false, is_rare = true;

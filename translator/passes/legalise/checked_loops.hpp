@@ -73,7 +73,7 @@ class CheckedLoops {
   std::optional<std::uint64_t> array_of(Value address, unsigned steps = FmaChecks::kSteps) const;
   bool is_within_array(Value difference) const;
   void find_differences(Value v, unsigned steps, std::vector<Value>& found) const;
-  int turns_of(std::uint32_t loop) const;
+  int log2_trip_count(std::uint32_t loop) const;
   bool pays_to_end(const Twin& twin) const;
   bool reads(Value v) const;
   bool only_chooses(BlockId b) const;

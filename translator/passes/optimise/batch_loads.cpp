@@ -7,7 +7,7 @@
 //                  +--> one iteration --> as behind the four
 //
 // The number of iterations that come must follow from registers without a load. A loop that may
-// write what it loads, or whose accesses are ordered, stays as it is, and so does one of more
+// write what it loads, or whose accesses are ordered, stays as it is, and so does one with several
 // loads, which compilers have unrolled: a thread waits for them together.
 #include <algorithm>
 #include <unordered_map>
@@ -77,8 +77,8 @@ class BatchLoads {
     });
   }
 
-  /// Whether it is what compilers leave of a loop that they have unrolled: a variable counts down
-  /// from the rest of a division by as many iterations.
+  /// Whether it is the remainder loop that compilers put beside an unrolled one: a variable counts
+  /// down from the remainder of a division by the unroll factor.
   bool is_rest(BlockId loop) const {
     return std::ranges::any_of(f_.blocks[loop].insts, [&](Value v) {
       const Inst& set = f_.insts[v];

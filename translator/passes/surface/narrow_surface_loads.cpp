@@ -1,7 +1,6 @@
-// ptxas loads as many 32-bit registers of a surface as hold what is used: of a vector the first
-// one, the first two or all four, and of 64-bit elements whole ones. The load is then in every way
-// one of that size: where it is clamped, what is out of bounds or misaligned. Without any use there
-// is none.
+// ptxas narrows a surface load to the registers in use: to the first 32-bit register, the first two
+// or all four, and to whole elements of 64 bits. The hardware then clamps, checks bounds and wants
+// alignment by that size. A load without uses is removed.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -16,7 +15,7 @@ namespace {
 
 bool is_load(const Function& f, Value v) { return f.insts[v].op == Op::surf_load; }
 
-/// Without a use of its result it may go.
+/// Whether it may be removed if nothing uses its result.
 bool is_removable(const Inst& inst) {
   if (inst.op == Op::load) return !inst.mem.is_volatile;
   return info(inst.op).flags & flag::P || inst.op == Op::surf_load || inst.op == Op::surf_query ||

@@ -1,7 +1,7 @@
-// Threads of a block that load from one place mostly get the same, but another block may store
-// there meanwhile. If the load decides who comes to a barrier, a native barrier needs certainty:
-// what one of the threads has loaded is as good for the others, which could have loaded it then.
-// The barrier before it keeps for each thread what this has stored itself.
+// Threads of a block that load from one address usually get the same word, but another block may
+// store there meanwhile. If the load decides which threads come to a barrier, a native barrier is
+// possible only if they agree: all take what the first thread has loaded, which each of them could
+// have loaded then. The barrier before that load makes it see what other threads stored earlier.
 #include "translator/passes/threads/agree_on_loads.hpp"
 
 #include <algorithm>
