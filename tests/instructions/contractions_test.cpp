@@ -125,5 +125,33 @@ void expect_recorded(const std::string& type) {
 TEST(Contractions, OfFloatsAreThoseOfPtxas) { expect_recorded<float, std::uint32_t>("f32"); }
 TEST(Contractions, OfDoublesAreThoseOfPtxas) { expect_recorded<double, std::uint64_t>("f64"); }
 
+// (1 + 2^-9) - (1 + 2^-10)^2 is -2^-20, and 0 where the square is rounded: HFMA2 for f16x2, two
+// instructions for bf16x2, whose square of 1 + 2^-7 is rounded before it is subtracted.
+TEST(Contractions, OfNegatedPairsAreThoseOfPtxas) {
+  const std::string text = R"(
+ld.global.b32 %t1, [%in];
+ld.global.b32 %t2, [%in+4];
+mul.TYPE %t3, %t1, %t1;
+neg.TYPE %t3, %t3;
+add.TYPE %t4, %t3, %t2;
+st.global.b32 [%out], %t4;)";
+  const auto result = [&](const std::string& type, std::uint32_t x, std::uint32_t y) {
+    std::string body = text;
+    for (std::size_t at; (at = body.find("TYPE")) != std::string::npos;) body.replace(at, 4, type);
+    Words in;
+    for (unsigned i = 0; i < kThreads; ++i) in.insert(in.end(), {x * 0x10001, y * 0x10001});
+    const Words out = run_words({.text = body,
+                                 .threads = kThreads,
+                                 .operands = 2,
+                                 .results = 1,
+                                 .version = "8.6",
+                                 .target = "sm_90"},
+                                in);
+    return out.empty() ? 0xdead : out[0];
+  };
+  EXPECT_EQ(result("f16x2", 0x3c01, 0x3c02), 0x80108010u);
+  EXPECT_EQ(result("bf16x2", 0x3f81, 0x3f82), 0u);
+}
+
 }  // namespace
 }  // namespace ptx2spv::tests

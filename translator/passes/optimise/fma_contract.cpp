@@ -63,6 +63,9 @@ class Contraction {
     const auto is_half = [&](Value v) {
       const Inst& inst = f_.insts[v];
       const bool narrow = inst.fp.kind == NumKind::f16 || inst.fp.kind == NumKind::bf16;
+      if (inst.op == Op::select)  // neg.f16x2; that of bf16 fuses nothing
+        return f_.insts[f_.arg(v, 2)].op == Op::xor_ &&
+               is_selected_negation(v, NumKind::f16, f_.arg(f_.arg(v, 2), 0));
       return narrow && (inst.op == Op::fadd || inst.op == Op::fmul || inst.op == Op::ffma);
     };
     const auto constant = [&](Value v, std::uint64_t value) {
@@ -165,7 +168,10 @@ class Contraction {
   /// Whether `v` is isnan(x) ? NaN : -x of x = `of`, as lowering negates, which keep a NaN's sign.
   bool is_selected_negation(Value v, NumKind kind, Value of) const {
     if (f_.insts[v].op != Op::select || !is_negation(f_.arg(v, 2), kind, of)) return false;
-    const Value test = f_.arg(v, 0);
+    const Value test = f_.arg(v, 0), nan = f_.arg(v, 1);
+    const bool quiet = f_.insts[nan].op == Op::or_ && f_.arg(nan, 0) == of &&
+                       is_constant(f_.arg(nan, 1), std::uint64_t{1} << 51);
+    if (nan != of && !is_constant(nan, sign_of(kind) - 1) && !quiet) return false;
     return f_.insts[test].op == Op::ult && is_constant(f_.arg(test, 0), infinity_of(kind)) &&
            f_.insts[f_.arg(test, 1)].op == Op::and_ && f_.arg(f_.arg(test, 1), 0) == of &&
            is_constant(f_.arg(f_.arg(test, 1), 1), sign_of(kind) - 1);
