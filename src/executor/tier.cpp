@@ -168,7 +168,7 @@ Result<LaunchPlan> choose_plan(const Facts& facts) {
 }
 
 bool may_be_long(const KernelState& kernel, std::uint64_t blocks) {
-  const float each = kernel.tier.host_block_us.load(std::memory_order_relaxed);
+  const float each = kernel.tier.host_block_us.known();
   return each < 0 || each * static_cast<float>(blocks) > kMuchLonger;
 }
 
@@ -185,7 +185,8 @@ Result<std::uint64_t> submit_plan(StreamState& stream, LaunchPlan&& plan,
       if (!done) return done.error();
       tier.interpreted_us += static_cast<std::uint64_t>(done->host_ms * 1000);
       const std::uint64_t blocks = done->blocks_run.value_or(volume(facts->config.grid));
-      tier.host_block_us = static_cast<float>(done->host_ms * 1000 / std::max(blocks, 1ul));
+      if (done->host_ms > 0 || tier.host_block_us.known() != 0)
+        tier.host_block_us.note(static_cast<float>(done->host_ms * 1000 / std::max(blocks, 1ul)));
       if (!done->blocks_run) return done->value;
       first = done->blocks_run;
     }

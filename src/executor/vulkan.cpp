@@ -25,7 +25,8 @@ constexpr std::uint32_t kQueries = 256;  // two a timed launch
 constexpr std::size_t kUnasked = 32;     // so many launches are made between looks at older ones
 /// Launches that end sooner may be submitted together with others, and in one queue with them.
 constexpr float kShortUs = 1000, kBriefUs = 25;
-constexpr std::uint32_t kMeasured = 32;  // of so many that end so soon one is measured
+/// Of so many launches one is measured at least: of those that end so soon, and of others.
+constexpr std::uint32_t kBriefApart = 32, kApart = 8;
 
 /// A block fits when a workgroup can hold it as it is.
 bool block_fits(const DeviceState& device, const Dim3& block) {
@@ -279,16 +280,28 @@ class VulkanExecutor final : public Executor {
                            const std::shared_ptr<Outcome>& outcome) const override;
 };
 
+/// What launches of this shape take.
+LaunchTime& times_of(const LaunchPlan& plan) {
+  const LaunchConfig& config = plan.facts->config;
+  return plan.kernel().tier.time_of(volume(config.grid) * config.repeat);
+}
+
+/// What the launch takes, in microseconds; infinity: not known.
+float time_of(const LaunchPlan& plan) {
+  const float known = times_of(plan).known();
+  return known < 0 ? std::numeric_limits<float>::infinity() : known;
+}
+
 /// Two timestamps for a launch, whose first query is the result; -1: none. The time of one that is
-/// not asked for is measured now and then where lanes are chosen by it.
+/// not asked for is measured now and then where lanes are chosen by it. The queries are taken when
+/// the launch is recorded.
 Result<int> take_queries(StreamState& stream, const LaunchPlan& plan, float time) {
   DeviceState& device = stream.device;
-  const bool asked = plan.facts->config.time, full = stream.pending.size() >= kQueries / 2;
+  const bool asked = plan.facts->config.time, full = stream.timed >= kQueries / 2;
   const auto wanted = [&] {
-    return stream.measures() && !full &&
-           (time >= kBriefUs || plan.kernel().tier.unmeasured++ % kMeasured == 0);
+    return stream.measures() && times_of(plan).wants_sample(time < kBriefUs ? kBriefApart : kApart);
   };
-  if (!device.traits.timestamp_bits || !(asked || wanted())) return -1;
+  if (!device.traits.timestamp_bits || !(asked || (wanted() && !full))) return -1;
   if (!stream.queries) {
     VkQueryPoolCreateInfo create{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
     create.queryType = VK_QUERY_TYPE_TIMESTAMP;
@@ -299,14 +312,7 @@ Result<int> take_queries(StreamState& stream, const LaunchPlan& plan, float time
   }
   if (full)
     if (Status status = stream.wait_all(); !status) return status.error();
-  return static_cast<int>(std::exchange(stream.next_query, (stream.next_query + 2) % kQueries));
-}
-
-/// What the launch takes, in microseconds; infinity: not known.
-float time_of(const LaunchPlan& plan) {
-  const LaunchConfig& config = plan.facts->config;
-  const float known = plan.kernel().tier.time_of(volume(config.grid) * config.repeat);
-  return known > 0 ? known : std::numeric_limits<float>::infinity();
+  return static_cast<int>(stream.next_query);
 }
 
 thread_local bool t_may_wait = false;
@@ -405,7 +411,7 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   const Takes takes = time < kBriefUs ? Takes::little : time < kShortUs ? Takes::more : Takes::much;
   auto recording = stream.begin(
       work_of(plan), lane_of(plan, takes == Takes::little ? stream.brief_lane() : stream.lane),
-      takes, plan.facts->config.time);
+      takes, plan.facts->config.time || (*taken >= 0 && times_of(plan).overdue()));
   if (!recording) {
     stream.ring.cancel();
     return recording.error();
@@ -437,6 +443,11 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
   stream.ring.close(*value);
   if (device.queue.has_timeout())
     device.queue.name(*value, "kernel '" + plan.kernel().info->name + "'");
+  if (query >= 0) {
+    times_of(plan).measuring();
+    stream.next_query = (stream.next_query + 2) % kQueries;
+    ++stream.timed;
+  }
   stream.pend(std::move(plan), *place, *value, outcome).query = query;
   return Submitted{*value};
 }

@@ -15,6 +15,7 @@
 #include "ptx2spv/interpreter.hpp"
 #include "src/array/array.hpp"
 #include "src/device/device.hpp"
+#include "src/module/launch_time.hpp"
 #include "src/module/recently_used.hpp"
 
 namespace ptx2spv::runtime {
@@ -107,12 +108,11 @@ struct TierState {
   /// Microseconds: that the host has run the kernel, up to which it runs it before the device's
   /// compiler is asked, and that this compiler has probably taken for slow modules so far.
   std::atomic<std::uint64_t> interpreted_us{0}, patience_us{0}, compiled_us{0};
-  /// Of the last launch: a block's share of what the host took, 0 if the device ran it.
-  std::atomic<float> host_block_us{-1};
-  /// Microseconds that a launch takes on the device, by the magnitude of its blocks; 0: not known.
-  std::array<std::atomic<float>, 8> device_us{};
-  std::atomic<std::uint32_t> unmeasured{0};  ///< launches for which it was known
-  std::atomic<float>& time_of(std::uint64_t blocks) {
+  /// A block's share of what the host took for a launch, 0 if the device ran it.
+  LaunchTime host_block_us;
+  /// What a launch takes on the device, by the magnitude of its blocks.
+  std::array<LaunchTime, 8> device_us;
+  LaunchTime& time_of(std::uint64_t blocks) {
     return device_us[std::min<std::size_t>(std::bit_width(blocks) / 3, device_us.size() - 1)];
   }
 };

@@ -174,13 +174,9 @@ Status StreamState::transfer(std::uint64_t bytes, unsigned in_lane, Work kind,
 
 namespace {
 
-/// Learns what a launch took, in microseconds, or at most took; `growth` times what is known of
-/// earlier ones is the most that is believed.
-void note_time(const Pending& done, float took, float growth) {
+LaunchTime& time_of(const Pending& done) {
   const LaunchConfig& config = done.facts->config;
-  std::atomic<float>& known = done.facts->kernel->tier.time_of(volume(config.grid) * config.repeat);
-  const float old = known.load(std::memory_order_relaxed);
-  known.store(old > 0 ? std::min(took, growth * old) : took, std::memory_order_relaxed);
+  return done.facts->kernel->tier.time_of(volume(config.grid) * config.repeat);
 }
 
 }  // namespace
@@ -214,6 +210,7 @@ void StreamState::retire() {
     if (done.check && !failure) failure = done.check(*this);
     if (done.facts) ring.release(done.value);
     if (done.finish && !failure) done.finish();
+    if (done.query >= 0) --timed;
     if (done.query >= 0 && !device.queue.lost()) {
       std::uint64_t ticks[2] = {};
       VkResult result = device.vk.GetQueryPoolResults(
@@ -222,16 +219,20 @@ void StreamState::retire() {
       if (result == VK_SUCCESS) {
         const double took = static_cast<double>(ticks[1] - ticks[0]) *
                             device.traits.properties.limits.timestampPeriod * 1e-3;
-        // Others may have had the device's units.
-        note_time(done, static_cast<float>(took), 4);
+        time_of(done).note(static_cast<float>(took));
         if (done.outcome)
           done.outcome->timing.device_ms =
               std::max(done.outcome->timing.device_ms, 0.0) + took / 1e3;
       }
     } else if (done.pipeline && !measures()) {
-      // With the wait for its end, or for those of later ones.
+      // With the wait for its end, however late that was, or for those of later ones.
       const std::chrono::duration<float, std::micro> took = now - done.began;
-      note_time(done, took.count(), pending.empty() ? 1.25f : 1);
+      LaunchTime& time = time_of(done);
+      const float known = time.known();
+      if (pending.empty() && known >= 0)
+        time.note(std::min(took.count(), 1.25f * known));
+      else
+        time.note_at_most(took.count());
     }
     if (done.outcome) {
       done.outcome->error = std::move(failure);

@@ -119,7 +119,7 @@ struct StreamState {
   std::vector<std::uint64_t> after;  ///< work of others, until some of the stream's comes after it
   std::vector<std::uint64_t> before_;  ///< see before()
   unsigned lane = Queue::kAlone;  ///< of the queue, for what other streams' work may run beside
-  std::uint32_t next_query = 0;
+  std::uint32_t next_query = 0, timed = 0;  ///< the last: launches with queries
 };
 
 /// A launch's slice of the ring, with its parameters and its empty trap record, and the addresses
