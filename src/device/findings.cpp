@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ptx2spv/text.hpp"
+#include "src/demangled.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -126,7 +127,7 @@ std::string Finding::to_string() const {
   if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
   for (const SourcePlace& place : inlined_at)
     text += fmt::format("\n  inlined at: {}:{}", place.file, place.line);
-  text += "\n  kernel: " + kernel;
+  text += "\n  kernel: " + runtime::with_demangled(kernel);
   text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1], cta[2],
                       thread[0], thread[1], thread[2]);
   if (kind == FindingKind::other_geometry || kind == FindingKind::other_width) {

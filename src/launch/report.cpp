@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "src/demangled.hpp"
 #include "src/device/findings.hpp"
 
 namespace ptx2spv::runtime {
@@ -168,8 +169,8 @@ std::string TrapReport::to_string() const {
   if (!source_file.empty()) text += fmt::format("\n  source: {}:{}", source_file, source_line);
   for (const SourcePlace& place : inlined_at)
     text += fmt::format("\n  inlined at: {}:{}", place.file, place.line);
-  text += "\n  kernel: " + kernel;
-  if (!function.empty()) text += ", in " + function;
+  text += "\n  kernel: " + runtime::with_demangled(kernel);
+  if (!function.empty()) text += ", in " + runtime::with_demangled(function);
   if (thread_known)
     text += fmt::format("\n  thread: block ({}, {}, {}), thread ({}, {}, {})", cta[0], cta[1],
                         cta[2], thread[0], thread[1], thread[2]);

@@ -87,7 +87,7 @@ TEST_F(Sanitized, WidthsOfSurfacesAreFound) {
       {"formatted",
        "cudaSuccess\n",
        {"other-width load", "bytes of the access: 16, of a texel of the 2d array: 8",
-        "widths.cu:19"}},
+        "widths.cu:19", "kernel: _Z9formattedyi (formatted(unsigned long long, int))"}},
       {"wider",
        "cudaSuccess\n",
        {"other-width store", "bytes of the access: 4, of a texel of the 2d array: 1",

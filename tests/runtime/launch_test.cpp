@@ -302,6 +302,24 @@ TEST(Kernels, TrapsNameTheWholeChainOfInlinedCalls) {
   EXPECT_NE(ran.error().to_string().find("inlined at: kernel.cu:40\n"), std::string::npos);
 }
 
+// As C++ compilers mangle it; what is no such name stays as it is.
+TEST(Kernels, TrapsNameTheKernelAsItsAuthorDid) {
+  Module module = load(
+      ".visible .entry _Z4stopPi() { trap; }\n.visible .entry _Zstop() { trap; }\n"
+      ".func _ZN4user4stopEj() { trap; }\n.visible .entry caller() { call _ZN4user4stopEj; ret; "
+      "}\n");
+  const auto reported = [&](const char* name) {
+    auto ran = must(module.kernel(name)).launch({}, {});
+    return ran || !ran.error().trap ? "no trap" : ran.error().trap->to_string();
+  };
+  EXPECT_NE(reported("_Z4stopPi").find("\n  kernel: _Z4stopPi (stop(int*))\n"), std::string::npos);
+  EXPECT_NE(reported("_Zstop").find("\n  kernel: _Zstop\n"), std::string::npos);
+  EXPECT_NE(reported("caller").find(
+                "\n  kernel: caller, in _ZN4user4stopEj (user::stop(unsigned int))\n"),
+            std::string::npos)
+      << reported("caller");
+}
+
 TEST(Results, TheValueOfAFailedCallEndsTheProgramWithItsError) {
   auto module = Module::load(test_device(), ".version 8.3\n.target sm_80\nnonsense\n", "bad.ptx");
   ASSERT_FALSE(module);

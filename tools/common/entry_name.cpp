@@ -1,10 +1,6 @@
 #include "tools/common/entry_name.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -75,14 +71,6 @@ bool answers_to(const std::string& name, std::string_view wanted) {
 }
 
 }  // namespace
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : name;
-}
 
 std::string shown_name(const std::string& name) {
   const std::string text = demangled(name);

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
+#include "src/demangled.hpp"
+
 namespace ptx2spv::tools {
 
-/// The C++ name behind a name mangled as the Itanium C++ ABI says: `_Z6blur_hyyii` gives
-/// "blur_h(unsigned long long, unsigned long long, int, int)". Any other name comes back as it is.
-std::string demangled(const std::string& name);
+using runtime::demangled;
 
 /// The name for a message: "'_Z4blury' (blur(unsigned long long))", or "'blur'".
 std::string shown_name(const std::string& name);
