@@ -221,7 +221,10 @@ VkResult find_sampler(const TextureState& texture, const SamplerUse& use, VkSamp
     sampler = known->second;
     return VK_SUCCESS;
   }
-  if (create.pNext && device.border_samplers == device.traits.border_colours)
+  // Borders leave half of what the device has to textures that are read otherwise.
+  const std::uint32_t most = device.traits.properties.limits.maxSamplerAllocationCount;
+  if (device.samplers.size() >= most ||
+      (create.pNext && device.border_samplers >= std::min(device.traits.border_colours, most / 2)))
     return VK_ERROR_TOO_MANY_OBJECTS;
   const VkResult result = device.vk.CreateSampler(device.handle, &create, nullptr, &sampler);
   if (result != VK_SUCCESS) return result;
@@ -293,7 +296,7 @@ SamplerUse sampler_use(const TextureState& texture, std::span<const TextureUse> 
   if ((texture.array && texture.array->imported) || !format_serves(texture)) return use;
   if (filter == FilterPolicy::exact && !sampler_is_exact(texture, uses, use)) return use;
   VkSampler sampler;
-  use.possible = !use.border || find_sampler(texture, use, sampler) == VK_SUCCESS;
+  use.possible = find_sampler(texture, use, sampler) == VK_SUCCESS;
   return use;
 }
 

@@ -1,5 +1,6 @@
 // Textures over memory, over levels, beside surfaces, and with samplers of their own.
 #include <cmath>
+#include <utility>
 
 #include "src/device/device.hpp"
 #include "tests/runtime/fixture.hpp"
@@ -284,6 +285,41 @@ TEST_F(ExactSamplers, TakeABordersColour) {
     const auto texels = read(module, texture, 8);
     for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(texels[i], i < 2 || i > 5 ? colour : 7.0f) << i;
   }
+}
+
+TEST_F(ExactSamplers, AreNoMoreThanTheDeviceAllows) {
+  DeviceState& device = *device_.state();
+  std::uint32_t& most = device.traits.properties.limits.maxSamplerAllocationCount;
+  const std::uint32_t allowed = std::exchange(most, 8 + device.samplers.size());
+  ArrayDesc of;
+  of.geometry = Geometry::d2;
+  of.format = abi::SurfaceFormat::f32;
+  of.width = of.height = 4;
+  Array array = must(Array::create(device_, of));
+  must(array.upload(bytes_of(std::vector<float>(16, 7.0f))));
+  const Module module = load(kernel(
+      "",
+      "sub.f32 %fx, %fx, 0f3FC00000; tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%fx, %fx}];"));
+  TextureDesc desc;
+  const auto expect_reads = [&](float outside) {
+    const auto texels = read(module, must(Texture::create(array, desc)), 8);
+    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(texels[i], i < 2 || i > 5 ? outside : 7.0f) << i;
+  };
+  for (int i = 2; i < 14; ++i) {
+    desc.address.fill(AddressMode::border);
+    desc.border[0] = float(i);
+    expect_reads(desc.border[0]);
+    EXPECT_LE(device.border_samplers, most / 2);
+    // Others that no texture before was read by.
+    desc.address.fill(AddressMode::clamp);
+    desc.normalized_coordinates = true;
+    desc.mipmap_bias = float(i) / 16;
+    expect_reads(7.0f);
+    desc.normalized_coordinates = false;
+    EXPECT_LE(device.samplers.size(), most);
+  }
+  EXPECT_EQ(device.samplers.size(), most);
+  most = allowed;
 }
 
 Module load_independent(const std::string& body) {
