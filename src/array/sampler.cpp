@@ -33,13 +33,14 @@ bool integers(const TextureState& texture) {
          texture.record[abi::x_format] < static_cast<std::uint32_t>(SurfaceFormat::f16);
 }
 
-/// The matching Vulkan border colour; a custom one if there is none. Absent channels are ignored.
+/// The matching Vulkan border colour; a custom one if there is none, as for -0, whose bits are an
+/// integer's number. Absent channels are ignored.
 VkBorderColor border_colour(const TextureState& texture) {
   const std::uint32_t channels = texture.record[abi::x_channels];
-  const auto& border = texture.desc.border;
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
   const auto all = [&](float colour, float alpha) {
     for (std::uint32_t i = 0; i < channels; ++i)
-      if (!(border[i] == (i == 3 ? alpha : colour))) return false;
+      if (bits(texture.desc.border[i]) != bits(i == 3 ? alpha : colour)) return false;
     return true;
   };
   if (all(0, 0))

@@ -279,11 +279,15 @@ TEST_F(ExactSamplers, TakeABordersColour) {
   const Module module = load(kernel(
       "",
       "sub.f32 %fx, %fx, 0f3FC00000; tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%fx, %fx}];"));
-  for (const float colour : {0.0f, 1.0f, 0.3f, -2.5f}) {
+  for (const float colour : {0.0f, -0.0f, 1.0f, 0.3f, -2.5f}) {
     desc.border = {colour, 0, 0, 0};
     const Texture texture = must(Texture::create(array, desc));
     const auto texels = read(module, texture, 8);
-    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(texels[i], i < 2 || i > 5 ? colour : 7.0f) << i;
+    for (unsigned i = 0; i < 8; ++i) {
+      const float wanted = i < 2 || i > 5 ? colour : 7.0f;
+      EXPECT_EQ(texels[i], wanted) << i;
+      EXPECT_EQ(std::signbit(texels[i]), std::signbit(wanted)) << i;
+    }
   }
 }
 
