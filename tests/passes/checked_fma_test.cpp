@@ -502,6 +502,42 @@ TEST(CheckedFma, a_loop_makes_no_check_that_follows_from_others) {
   EXPECT_EQ(p.count(Op::flt), 0u) << print(p.f, p.m);
 }
 
+/// A loop that turns while %50, made of its counter, is less than %12, with `body` in it.
+std::string counting_loop(const std::string& body) {
+  return start(8) +
+         "  br b1\nb1:\n  %4 = phi i32 %1 %5\n  loop b3 b2\n  br b4\nb4:\n"
+         "  %40 = fcvt i32 fp=u32,to:f32,rn %4\n" +
+         body +
+         "  %5 = add i32 %4 %9\n  %6 = flt i1 fp=f32,rn %50 %12\n  merge b5\n  cond_br %6 b5 b3\n"
+         "b5:\n  br b2\nb2:\n  br b1\nb3:\n" +
+         finish({"%50", "%4"});
+}
+
+// Numbers that lost denormals may never be what a loop waits for: it ends for the checks of values
+// from before it alone, also where no check of its own fails.
+TEST(CheckedFma, loops_end_where_a_check_before_them_fails) {
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  for (const std::string other : {"",
+                                  "  %41 = load i32 mem=param,4,readonly %30\n"
+                                  "  %42 = ffma i32 fp=f32,rn %41 %14 %15\n",
+                                  "  %43 = ult i1 %4 %1\n  merge b7\n  cond_br %43 b6 b7\nb6:\n"
+                                  "  %41 = load i32 mem=param,4,readonly %30\n"
+                                  "  %42 = ffma i32 fp=f32,rn %41 %14 %15\n  br b7\nb7:\n"}) {
+    const std::string text = counting_loop(other + "  %50 = ffma i32 fp=f32,rn %40 %11 %13\n");
+    const Structured before(text);
+    Structured after(text);
+    const Profile profile = losing();
+    ASSERT_TRUE(passes::checked_loops(after.f, after.m, {.profile = profile}));
+    after.expect_valid();
+    for (const std::uint32_t first : {kInfinity, 0x3f800000u, 0x7fffffffu})
+      for (const std::uint32_t factor : {0x100u, 0x3f800000u}) {
+        const std::uint32_t words[8] = {first, factor,     factor == 0x100 ? 0x1100u : 0x41880000u,
+                                        0,     0x3f800000, 0x3f800000};
+        EXPECT_EQ(results(before, words), results(after, words)) << other << factor;
+      }
+  }
+}
+
 TEST(CheckedFma, words_that_are_made_in_a_loop_are_checked_in_it) {
   // From memory, or of integers.
   for (const char* word : {"load i32 mem=param,4,readonly %70", "xor_ i32 %11 %71"}) {

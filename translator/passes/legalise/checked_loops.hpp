@@ -36,7 +36,6 @@ class CheckedLoops {
     Value entry_fails = 0;                     ///< of these, whether one of before it fails
     bool apart = false;           ///< that decides it: a thread runs one of the copies alone
     bool to_end = false;          ///< a thread whose check failed runs the first copy to its end
-    std::vector<Value> least;     ///< by number of a check: what its value is at least
     std::vector<BlockId> before;  ///< new blocks before the header
     std::vector<BlockId> behind;  ///< and behind the merge
     BlockId entry = kNoBlock;     ///< before it

@@ -63,11 +63,7 @@ void CheckedLoops::enter(Twin& twin) {
         twin.entry_fails =
             b_.op2(Op::or_, twin.entry_fails,
                    twin.apart ? is_less(b_, c.value, c.grid) : is_tiny(b_, c.value, c.grid));
-    if (!twin.apart) b_.set(bad_, twin.to_end ? twin.entry_fails : b_.i1(false));
-    if (twin.to_end) return;
-    // Such threads fail in the loop too, and leave it.
-    for (const FmaChecks::Check& c : twin.fma_checks)
-      twin.least.push_back(b_.select(twin.entry_fails, b_.i32(0x7f800000), least(b_, c.grid)));
+    if (!twin.apart) b_.set(bad_, twin.entry_fails);
     return;
   }
   b_.set(bad_, b_.i32(0));
@@ -96,9 +92,8 @@ void CheckedLoops::set_checks(const Twin& twin, bool on) {
 void CheckedLoops::check_copy(const Twin& twin, Value v) {
   const Value made = copy_of_[v];
   if (!fma_alone_) return b_.set(bad_, check(made, level_[v] == 2 ? kNarrow : kPlain));
-  const unsigned number = level_[v] - 1u;
-  const Value one = twin.to_end ? is_tiny(b_, made, twin.fma_checks[number].grid)
-                                : is_less(b_, made, twin.least[number]);
+  const int grid = twin.fma_checks[level_[v] - 1u].grid;
+  const Value one = twin.to_end ? is_tiny(b_, made, grid) : is_less(b_, made, grid);
   b_.set(bad_, b_.op2(Op::or_, b_.get(bad_), one));
 }
 
@@ -123,10 +118,10 @@ void CheckedLoops::copy(Twin& twin) {
     std::vector<Value> late;  // checks of phis stand behind all of them
     bool at_phis = true;
     const auto end_phis = [&] {
-      // Who comes around the loop has failed none.
+      // Who comes around the loop has failed none; who failed one before it leaves at its test.
       if (std::exchange(at_phis, false) && fma_alone_ && !twin.apart && !twin.to_end &&
           b == twin.header)
-        b_.set(bad_, b_.i1(false));
+        b_.set(bad_, twin.entry_fails);
       for (const Value phi_value : std::exchange(late, {})) check_copy(twin, phi_value);
     };
     const std::vector<Value> insts = f_.blocks[b].insts;
@@ -264,7 +259,7 @@ void CheckedLoops::choose(Twin& twin, BlockId done, BlockId again, BlockId after
 void CheckedLoops::repeat(Twin& twin, BlockId done, BlockId again, BlockId next, BlockId after) {
   const BlockId second = b_.new_block();
   b_.at(done);
-  const Value fails = fma_alone_ ? b_.op2(Op::or_, failed(), twin.entry_fails) : failed();
+  const Value fails = failed();
   const Value no = b_.i1(false);
   b_.br(again);
 

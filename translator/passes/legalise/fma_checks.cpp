@@ -204,19 +204,14 @@ void FmaChecks::forget() {
   checks_.clear();
 }
 
-Value least(Builder& b, int grid) {
-  return b.i32(static_cast<std::uint32_t>(kBias - grid) << kFractionBits);
-}
-
-Value is_less(Builder& b, Value v, Value least) {
+Value is_less(Builder& b, Value v, int grid) {
+  const Value least = b.i32(static_cast<std::uint32_t>(kBias - grid) << kFractionBits);
   const Value magnitude = b.op2(Op::and_, v, b.i32(kMagnitude));
   const Value below = b.inst(Op::flt, Type::i1, {magnitude, least});
   // It does not matter here whether the device takes denormals for zeros.
   b.last(below).fp = {.kind = NumKind::f32, .checked = true};
   return below;
 }
-
-Value is_less(Builder& b, Value v, int grid) { return is_less(b, v, least(b, grid)); }
 
 // Without its sign, less one, a zero is the greatest number.
 Value is_tiny(Builder& b, Value v, int grid) {

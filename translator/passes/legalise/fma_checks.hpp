@@ -106,10 +106,7 @@ class FmaChecks {
   std::vector<Value> touched_;  ///< of assumed_
 };
 
-/// The least magnitude of a value with the grid.
-Value least(Builder& b, int grid);
-/// Whether the value is less, as zeros are.
-Value is_less(Builder& b, Value v, Value least);
+/// Whether the value is less than the least magnitude with the grid, as zeros are.
 Value is_less(Builder& b, Value v, int grid);
 /// Whether it is less, but not zero.
 Value is_tiny(Builder& b, Value v, int grid);
