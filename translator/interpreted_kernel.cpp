@@ -2,6 +2,7 @@
 #include "ptx2spv/interpreter.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include <fmt/format.h>
 
@@ -52,6 +53,7 @@ struct InterpretedKernel::Impl {
   std::shared_ptr<interpreter::Program> program = std::make_shared<interpreter::Program>();
   std::shared_ptr<interpreter::Tier> tier;
   EntryInfo entry;
+  mutable std::atomic<double> pace{0};
 };
 
 std::optional<InterpretedKernel> InterpretedKernel::make(const PtxModule& module,
@@ -130,7 +132,8 @@ InterpretedKernel::Ending InterpretedKernel::run(const Launch& launch) const {
                                 .stall = launch.stall,
                                 .patience = launch.patience,
                                 .stop = launch.stop,
-                                .tier = tier});
+                                .tier = tier,
+                                .pace = &impl_->pace});
 }
 
 std::string InterpretedKernel::not_compiled(const std::uint32_t (&block)[3]) const {

@@ -477,13 +477,17 @@ TEST_P(Compiled, LaunchesShareThreads) {
 }
 
 #if !defined(__SANITIZE_THREAD__)
+std::size_t threads_of_process() {
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
 /// 0 where a signal to the process waits for this thread, which blocks it, and no thread of
 /// launches takes it.
 int signal_left_to_program(const InterpretedKernel& kernel) {
   std::signal(SIGUSR1, [](int) { _exit(2); });
   run(kernel, kShapes[0], Tier::interpreted, 0, 4);
-  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
-  if (std::distance(begin(tasks), end(tasks)) < 2) return 3;
+  if (threads_of_process() < 2) return 3;
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGUSR1);
@@ -502,6 +506,40 @@ TEST(Workers, ThreadsLeaveSignalsToTheProgram) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+#endif
+
+#if !defined(__SANITIZE_THREAD__)
+/// In a child, whose one thread launches a block and then others: 0 where that begins no further
+/// threads, 1 where it does.
+int others_called(const InterpretedKernel& kernel, std::uint32_t blocks) {
+  const pid_t child = fork();
+  if (child == 0) {
+    run(kernel, {64, 1, 1, 1}, Tier::interpreted, 0, 4);
+    const bool alone = threads_of_process() == 1;
+    run(kernel, {64, 1, 1, blocks}, Tier::interpreted, 0, 4);
+    _exit(!alone ? 2 : threads_of_process() != 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// What is as short as it was is over before others would have begun.
+TEST(Workers, ShortLaunchesAreRunAlone) {
+  // Blocks but for the first take long.
+  const auto kernel = kernel_of(
+      "mov.u32 %r12, 0;\nmov.u32 %r13, %ctaid.x;\nsetp.eq.u32 %p0, %r13, 0;\n@%p0 bra over;\n"
+      "turn:\nmad.lo.u32 %r11, %r11, 1664525, %r12;\nadd.u32 %r12, %r12, 1;\n"
+      "setp.lt.u32 %p0, %r12, 100000;\n@%p0 bra turn;\nover:");
+  const auto brief = kernel_of("add.u32 %r10, %r10, %r11;");
+  ASSERT_TRUE(kernel && brief);
+  // Where others take the processor meanwhile, even short ones last.
+  int called = 1;
+  for (int turn = 0; turn < 20 && called != 0; ++turn) called = others_called(*brief, 8);
+  EXPECT_EQ(called, 0);
+  EXPECT_EQ(others_called(*brief, 50000), 1);
+  EXPECT_EQ(others_called(*kernel, 4), 1);
 }
 #endif
 

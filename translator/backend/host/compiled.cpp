@@ -27,10 +27,16 @@ CompiledLaunch::CompiledLaunch(const Program& made_of, const Launch& of, const l
   threads = of.block[0] * of.block[1] * of.block[2];
   warps = (threads + by.lanes - 1) / by.lanes;
   for (std::vector<std::uint32_t>& each : ids) each.resize(std::size_t{warps} * by.lanes);
+  std::uint32_t x = 0, y = 0, z = 0;
   for (std::uint32_t i = 0; i < ids[0].size(); ++i) {
-    ids[0][i] = i % of.block[0];
-    ids[1][i] = i / of.block[0] % of.block[1];
-    ids[2][i] = i / of.block[0] / of.block[1];
+    ids[0][i] = x;
+    ids[1][i] = y;
+    ids[2][i] = z;
+    if (++x < of.block[0]) continue;
+    x = 0;
+    if (++y < of.block[1]) continue;
+    y = 0;
+    ++z;
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -10,6 +9,12 @@
 #include <new>
 #include <thread>
 #include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
 
 #include <fmt/format.h>
 
@@ -29,25 +34,36 @@ constexpr std::size_t kMostAtClock = 32;
 /// Seconds without progress after which threads leave the processor to others.
 constexpr double kLongWait = 1e-2;
 /// Seconds of machine code between two looks at what is left, and of what is not worth waking other
-/// threads for.
+/// threads for, whoever runs it.
 constexpr double kShortTurn = 2e-4;
 /// Bytes that blocks which run or wait at a time may take together, but for the first.
 constexpr std::uint64_t kMostResident = 4ull << 30;
 
 /// Rounding to nearest even, and no flush of denormals, whatever the caller's thread has set. That
-/// is as it was once this is gone.
+/// is as it was once this is gone, with the exceptions that were raised.
 class DefaultFloats {
  public:
+#if defined(__x86_64__)
+  // The unit of before SSE, which nothing here uses, makes the portable calls slow.
+  DefaultFloats() { _mm_setcsr(kDefault); }
+  ~DefaultFloats() { _mm_setcsr(saved_); }
+#else
   DefaultFloats() {
     std::fegetenv(&saved_);
     std::fesetenv(FE_DFL_ENV);
   }
   ~DefaultFloats() { std::fesetenv(&saved_); }
+#endif
   DefaultFloats(const DefaultFloats&) = delete;
   DefaultFloats& operator=(const DefaultFloats&) = delete;
 
  private:
+#if defined(__x86_64__)
+  static constexpr unsigned kDefault = 0x1f80;  ///< exceptions masked, none raised
+  const unsigned saved_ = _mm_getcsr();
+#else
   std::fenv_t saved_;
+#endif
 };
 
 thread_local const char* t_kernel = nullptr;
@@ -77,7 +93,7 @@ class Grid {
     const Timer timer(*this);
     // Short launches are over before other threads would have begun.
     if (options_.tier) begin_compiled();
-    Workers::run(next_ < blocks_ ? count_ - 1 : 0, [this] { work(); });
+    if (next_ < blocks_) work_with_others();
     // The timer may be about to say why.
     const std::lock_guard lock(mutex_);
     ending_.blocks = std::min(next_.load(), blocks_);
@@ -85,7 +101,39 @@ class Grid {
   }
 
  private:
-  void work() try {
+  void work_with_others() {
+    const auto threads = [this](std::uint64_t blocks) {
+      return static_cast<double>(blocks) * launch_.block[0] * launch_.block[1] * launch_.block[2];
+    };
+    const double pace = options_.pace->load(std::memory_order_relaxed);
+    {
+      Workers::Job job([this] { work(); });
+      job_ = &job;
+      alone_ = next_ == 0 && pace > 0 && pace * threads(blocks_) < kShortTurn;
+      if (!alone_) job.share(count_ - 1);
+      work();
+    }
+    if (!failed_)
+      options_.pace->store(spent_ / threads(std::min(next_.load(), blocks_)),
+                           std::memory_order_relaxed);
+  }
+
+  /// Lets other threads take part, where this one was to run what is short alone.
+  void end_alone() {
+    if (!alone_.load(std::memory_order_relaxed) || next_ >= blocks_) return;
+    alone_ = false;
+    job_->share(count_ - 1);
+  }
+
+  void work() {
+    const double start = now();
+    work_on_blocks();
+    const double spent = now() - start;
+    const std::lock_guard lock(mutex_);
+    spent_ += spent;
+  }
+
+  void work_on_blocks() try {
     const DefaultFloats floats;
     const Running mark(options_.kernel);
     double since = now();
@@ -95,11 +143,13 @@ class Grid {
     run_blocks<BlockRun>(make, [this, &since] {
       if (!options_.tier) return false;
       if (CompiledLaunch* compiled = compiled_launch()) {
+        end_alone();
         run_compiled(*compiled, false);
         return true;
       }
-      options_.tier->interpreted(launch_.block, now() - since);
-      since = now();
+      const double time = now();
+      options_.tier->interpreted(launch_.block, time - since);
+      since = time;
       return false;
     });
   } catch (const std::bad_alloc&) {
@@ -131,6 +181,8 @@ class Grid {
       if (!idle || running.empty()) continue;
       const bool clock =
           std::ranges::any_of(running, [](const auto& block) { return block->waited_for_clock(); });
+      // What this thread begins it also ends, however long that takes.
+      end_alone();
       if (!(clock && running.size() >= kMostAtClock) && start(running, spare, make)) continue;
       const double waited = now() - moved_.load(std::memory_order_relaxed);
       if (waited > options_.stall || (options_.stop && options_.stop->load()))
@@ -174,6 +226,7 @@ class Grid {
     // Some at a time, so that all threads end together.
     std::uint64_t count = 1;
     const double start = now();
+    double before = start;
     while (!failed_.load(std::memory_order_relaxed)) {
       const std::uint64_t first = next_.fetch_add(count);
       if (first >= blocks_) {
@@ -181,7 +234,6 @@ class Grid {
         return;
       }
       const std::uint64_t end = std::min(first + count, blocks_);
-      const double before = now();
       if (blocks.run(first, end) == CompiledBlocks::Status::stuck)
         return fail({.problem = stuck(blocks.block())});
       const double after = now();
@@ -190,7 +242,9 @@ class Grid {
       const double of_block = (after - before) / static_cast<double>(end - first);
       const double left = of_block * static_cast<double>(blocks_ - end);
       if (alone && (after - start > kShortTurn || (first > 0 && left > kShortTurn))) return;
-      if (after - before < kShortTurn) count = std::min(2 * count, blocks_ / (8 * count_) + 1);
+      const std::uint64_t runners = alone ? 1 : count_;
+      if (after - before < kShortTurn) count = std::min(2 * count, blocks_ / (8 * runners) + 1);
+      before = after;
     }
   }
 
@@ -220,11 +274,13 @@ class Grid {
     for (;;) {
       if (past(options_.timeout)) fail({.timed_out = true});
       const Status status = block.turn();
-      if (status == Status::over) moved_.store(now(), std::memory_order_relaxed);
-      if (status == Status::over || status == Status::stuck) return status;
+      if (status == Status::stuck) return status;
       idle = status == Status::idle ? idle + 1 : 0;
-      if (idle == 0 || block.waited_for_clock()) moved_.store(now(), std::memory_order_relaxed);
-      if (idle >= kPatience || failed_.load(std::memory_order_relaxed)) return status;
+      const double time = now();
+      if (idle == 0 || block.waited_for_clock()) moved_.store(time, std::memory_order_relaxed);
+      if (time - since_ > kShortTurn) end_alone();
+      if (status == Status::over || idle >= kPatience || failed_.load(std::memory_order_relaxed))
+        return status;
     }
   }
 
@@ -251,8 +307,7 @@ class Grid {
   /// Whether so many seconds are over; never where they are none.
   bool past(double seconds) const {
     if (seconds <= 0) return false;
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - since_;
-    return spent.count() >= seconds;
+    return now() - since_ >= seconds;
   }
 
   /// The first reason counts.
@@ -301,12 +356,15 @@ class Grid {
   unsigned count_ = 1;  ///< of the processor's threads
   std::shared_ptr<const llvm::Code> code_;
   std::unique_ptr<CompiledLaunch> compiled_;  ///< with mutex_
-  const std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  const double since_ = now();
   std::uint64_t blocks_ = 0, block_bytes_ = 1;
   std::atomic<std::uint64_t> next_{0}, resident_{0};
   std::atomic<bool> failed_{false};
-  std::atomic<double> moved_{now()};  ///< when a block last did more than wait
+  std::atomic<double> moved_{since_};  ///< when a block last did more than wait
+  Workers::Job* job_ = nullptr;
+  std::atomic<bool> alone_{false};  ///< as long as one thread runs the blocks
   std::mutex mutex_;
+  double spent_ = 0;  ///< by all threads; with mutex_
   InterpretedKernel::Ending ending_;
 };
 

@@ -14,6 +14,9 @@ struct GridOptions {
   double timeout = 0, stall = 2, patience = 0;
   const std::atomic<bool>* stop = nullptr;
   Tier* tier = nullptr;  ///< where machine code comes from; null: nowhere
+  /// Seconds of the processor's that the kernel's last launch took for each of its threads; 0
+  /// before there was one.
+  std::atomic<double>* pace = nullptr;
 };
 
 /// The kernel that this thread runs, or null.

@@ -55,42 +55,31 @@ Workers& Workers::get() {
   return *workers;
 }
 
-/// A job, from when others may take part in it until they are done.
-class Workers::Sharing {
- public:
-  Sharing(Workers& workers, Job& job) : workers_(workers), job_(job) {
-    const std::lock_guard lock(workers.mutex_);
-    workers.jobs_.push_back(&job);
-    workers.begin_threads();
-    if (job.wanted == 1)
-      workers.more_.notify_one();
-    else
-      workers.more_.notify_all();
-  }
-  ~Sharing() {
-    std::unique_lock lock(workers_.mutex_);
-    std::erase(workers_.jobs_, &job_);
-    workers_.done_.wait(lock, [&] { return job_.running == 0; });
-  }
-  Sharing(const Sharing&) = delete;
-  Sharing& operator=(const Sharing&) = delete;
+void Workers::Job::share(unsigned more) {
+  if (more == 0) return;
+  Workers& workers = get();
+  const std::lock_guard lock(workers.mutex_);
+  workers.jobs_.push_back(this);
+  workers_ = &workers;
+  wanted_ = more;
+  workers.begin_threads();
+  if (more == 1)
+    workers.more_.notify_one();
+  else
+    workers.more_.notify_all();
+}
 
- private:
-  Workers& workers_;
-  Job& job_;
-};
-
-void Workers::run(unsigned more, const std::function<void()>& work) {
-  if (more == 0) return work();
-  Job job{work, more};
-  const Sharing sharing(get(), job);
-  work();
+Workers::Job::~Job() {
+  if (!workers_) return;
+  std::unique_lock lock(workers_->mutex_);
+  std::erase(workers_->jobs_, this);
+  workers_->done_.wait(lock, [this] { return running_ == 0; });
 }
 
 /// As many as the jobs want, or as there can be.
 void Workers::begin_threads() {
   std::size_t wanted = 0;
-  for (const Job* each : jobs_) wanted += each->wanted;
+  for (const Job* each : jobs_) wanted += each->wanted_;
   if (idle_ >= wanted) return;
   const NoSignals scope;
   try {
@@ -105,14 +94,14 @@ void Workers::serve() {
   for (;;) {
     more_.wait(lock, [this] { return !jobs_.empty(); });
     Job& job = *jobs_.front();
-    if (--job.wanted == 0) jobs_.pop_front();
-    ++job.running;
+    if (--job.wanted_ == 0) jobs_.pop_front();
+    ++job.running_;
     --idle_;
     lock.unlock();
-    job.work();
+    job.work_();
     lock.lock();
     ++idle_;
-    if (--job.running == 0) done_.notify_all();
+    if (--job.running_ == 0) done_.notify_all();
   }
 }
 

@@ -16,17 +16,25 @@ unsigned processors();
 /// They wait for the next launch: beginning and joining fifteen takes longer than many launches do.
 class Workers {
  public:
-  /// Does `work` here, and at the same time in up to `more` other threads. All are done with it on
-  /// return; `work` in one alone must do.
-  static void run(unsigned more, const std::function<void()>& work);
+  /// What a thread does, and others too once it is shared. They are done with it when this is gone;
+  /// `work` in one alone must do.
+  class Job {
+   public:
+    explicit Job(std::function<void()> work) : work_(std::move(work)) {}
+    ~Job();
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+    /// Lets up to so many other threads do it; once at most.
+    void share(unsigned more);
+
+   private:
+    friend Workers;
+    const std::function<void()> work_;
+    Workers* workers_ = nullptr;         ///< that it is shared with
+    unsigned wanted_ = 0, running_ = 0;  ///< threads
+  };
 
  private:
-  struct Job {
-    const std::function<void()>& work;
-    unsigned wanted = 0, running = 0;  ///< threads
-  };
-  class Sharing;
-
   /// Those of this process: a child has none of its parent's.
   static Workers& get();
   void begin_threads();
