@@ -89,6 +89,8 @@ void presume(const PhysicalTraits& traits, const DeviceInfo& info, Profile& prof
     const bool as_ieee = profile.features.preserves_denormals32 && profile.features.rounds_even32;
     profile.exactness.denormals32 = profile.exactness.exact_compare32 =
         profile.exactness.exact_convert32 = as_ieee;
+    profile.exactness.fused_fma32 = profile.features.shader_fma32 && profile.features.rounds_even32;
+    profile.exactness.fma_denormals32 = profile.exactness.fused_fma32 && as_ieee;
     without_features(profile);
   }
 }

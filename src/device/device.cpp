@@ -250,17 +250,19 @@ std::vector<std::string> with_option(std::vector<std::string> names, Option opti
   return names;
 }
 
-/// The float controls that modules declare, by width.
+/// The float controls that modules declare, by width, and the widths with OpFmaKHR.
 struct FloatControls {
-  std::array<bool, 3> of16, of32, of64;
+  std::array<bool, 3> of16, of32, of64, fma;
   explicit FloatControls(const Features& f)
       : of16{f.preserves_denormals16, f.rounds_even16, f.keeps_specials16},
         of32{f.preserves_denormals32, f.rounds_even32, f.keeps_specials32},
-        of64{f.preserves_denormals64, f.rounds_even64, f.keeps_specials64} {}
+        of64{f.preserves_denormals64, f.rounds_even64, f.keeps_specials64},
+        fma{f.shader_fma16, f.shader_fma32, f.shader_fma64} {}
   void put(Features& f) const {
     f.preserves_denormals16 = of16[0], f.rounds_even16 = of16[1], f.keeps_specials16 = of16[2];
     f.preserves_denormals32 = of32[0], f.rounds_even32 = of32[1], f.keeps_specials32 = of32[2];
     f.preserves_denormals64 = of64[0], f.rounds_even64 = of64[1], f.keeps_specials64 = of64[2];
+    f.shader_fma16 = fma[0], f.shader_fma32 = fma[1], f.shader_fma64 = fma[2];
   }
 };
 
@@ -279,6 +281,9 @@ void forget_floats(Profile& profile, const FloatControls& had) {
   if (now.of64 != had.of64)
     e.exact_float64 = e.exact_div64 = e.fused_fma64 = e.second_nan64 = e.nan_signs64 =
         e.exact_round64 = e.exact_widen64 = e.exact_narrow64 = false;
+  if (now.fma[0] != had.fma[0]) e.exact_float16 = false;
+  if (now.fma[1] != had.fma[1]) e.fused_fma32 = e.fma_denormals32 = false;
+  if (now.fma[2] != had.fma[2]) e.fused_fma64 = e.second_nan64 = false;
 }
 
 }  // namespace
@@ -416,6 +421,11 @@ Result<Device> vulkan::adopt(const AdoptedDevice& external, const DeviceOptions&
   features.matrices_bf16 =
       features.matrices_bf16 && matrices && has.bfloat16.shaderBFloat16CooperativeMatrix;
   features.matrices_s8 = features.matrices_s8 && matrices;
+  const FloatControls controls(features);
+  features.shader_fma16 = features.shader_fma16 && has.fma.shaderFmaFloat16;
+  features.shader_fma32 = features.shader_fma32 && has.fma.shaderFmaFloat32;
+  features.shader_fma64 = features.shader_fma64 && has.fma.shaderFmaFloat64;
+  forget_floats(state->profile, controls);
   if (created) {
     FeatureChain needs;
     query_needs(*state->instance, state->physical, needs);

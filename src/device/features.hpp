@@ -18,6 +18,14 @@ struct MaximalReconvergenceFeatures {
 };
 inline constexpr const char* kMaximalReconvergence = "VK_KHR_shader_maximal_reconvergence";
 
+/// VkPhysicalDeviceShaderFmaFeaturesKHR.
+struct ShaderFmaFeatures {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 shaderFmaFloat16, shaderFmaFloat32, shaderFmaFloat64;
+};
+inline constexpr const char* kShaderFma = "VK_KHR_shader_fma";
+
 struct FeatureChain {
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
   VkPhysicalDevice16BitStorageFeatures storage16{
@@ -49,6 +57,7 @@ struct FeatureChain {
   VkPhysicalDeviceShaderClockFeaturesKHR clock{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR};
   MaximalReconvergenceFeatures reconvergence{static_cast<VkStructureType>(1000434000)};
+  ShaderFmaFeatures fma{static_cast<VkStructureType>(1000579000)};
   VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT cubes_with_seams{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT};
   VkPhysicalDeviceCustomBorderColorFeaturesEXT borders{

@@ -136,6 +136,9 @@ void fill_features(const InstanceFunctions& vk, VkPhysicalDevice physical,
   allow(profile.features.shader_clock, chain.clock.shaderSubgroupClock);
   allow(profile.features.device_clock, chain.clock.shaderDeviceClock);
   allow(profile.features.maximal_reconvergence, chain.reconvergence.shaderMaximalReconvergence);
+  profile.features.shader_fma16 = chain.fma.shaderFmaFloat16;
+  profile.features.shader_fma32 = chain.fma.shaderFmaFloat32;
+  profile.features.shader_fma64 = chain.fma.shaderFmaFloat64;
 }
 
 /// Which products of matrices subgroups make, in modules of Vulkan's memory model.
@@ -250,6 +253,7 @@ void FeatureChain::link(const std::vector<VkExtensionProperties>& extensions,
     if (extension(0, kShaderBfloat16)) add(bfloat16);
   }
   if (extension(0, kMaximalReconvergence)) add(reconvergence);
+  if (extension(0, kShaderFma)) add(fma);
   if (has_extension(extensions, VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME) &&
       extension(v12, VK_KHR_SPIRV_1_4_EXTENSION_NAME)) {
     names.push_back(VK_KHR_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_EXTENSION_NAME);

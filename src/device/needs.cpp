@@ -48,6 +48,9 @@ const FeatureRow kFeatures[] = {
     PTX2SPV_ROW(workgroupMemoryExplicitLayout8BitAccess, "shared_layout", shared_layout),
     PTX2SPV_ROW(workgroupMemoryExplicitLayout16BitAccess, "shared_layout", shared_layout),
     PTX2SPV_ROW(shaderMaximalReconvergence, "maximal_reconvergence", reconvergence),
+    PTX2SPV_ROW(shaderFmaFloat16, "shader_fma16", fma),
+    PTX2SPV_ROW(shaderFmaFloat32, "shader_fma32", fma),
+    PTX2SPV_ROW(shaderFmaFloat64, "shader_fma64", fma),
     PTX2SPV_ROW(subgroupSizeControl, "subgroup_ops", subgroup_size),
     PTX2SPV_ROW(computeFullSubgroups, "subgroup_ops", subgroup_size),
 };
@@ -178,6 +181,7 @@ void read_created(const VkDeviceCreateInfo& created, FeatureChain& chain) {
     take(*each, chain.atomic_float);
     take(*each, chain.clock);
     take(*each, chain.reconvergence);
+    take(*each, chain.fma);
     take(*each, chain.cubes_with_seams);
     take(*each, chain.borders);
     take(*each, chain.memory_model);

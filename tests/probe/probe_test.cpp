@@ -10,6 +10,7 @@
 
 #include "src/device/ask.hpp"
 #include "src/device/calibrate.hpp"
+#include "src/device/device.hpp"
 #include "src/probe/questions.hpp"
 #include "tests/probe/common.hpp"
 #include "tests/support/process.hpp"
@@ -122,6 +123,43 @@ TEST(Probe, AnUnknownDriverGetsTheProfileOfTheKnownOne) {
   const DeviceOptions no_cache{.cache = false};
   ASSERT_TRUE(calibrate(device.traits, device.info, no_cache, presumed));
   EXPECT_EQ(difference(*find_profile("portable"), presumed), "");
+}
+
+// Vulkan promises that OpFmaKHR rounds once, and by its float controls how and what of denormals.
+TEST(Probe, OfAnUnknownDeviceWithOpFmaKhrOneRoundingIsPresumed) {
+  for (const bool even : {false, true}) {
+    for (const bool denormals : {false, true}) {
+      Profile profile = *find_profile("portable");
+      profile.features.shader_fma32 = true;
+      profile.features.rounds_even32 = even;
+      profile.features.preserves_denormals32 = denormals;
+      presume({}, {}, profile);
+      EXPECT_EQ(profile.exactness.fused_fma32, even);
+      EXPECT_EQ(profile.exactness.fma_denormals32, even && denormals);
+    }
+  }
+}
+
+// What was asked of OpFmaKHR says nothing of GLSL's fma, and the reverse.
+TEST(Probe, WithoutOpFmaKhrItsAnswersAreForgotten) {
+  for (const char* disabled :
+       {"", "shader_fma16", "shader_fma32", "shader_fma64", "rounds_even32"}) {
+    Profile profile = *find_profile("nvidia");
+    profile.features.shader_fma16 = profile.features.shader_fma32 = profile.features.shader_fma64 =
+        true;
+    profile.exactness.fma_denormals32 = profile.exactness.second_nan64 = true;
+    const std::string name = disabled;
+    DeviceOptions options;
+    if (*disabled) options.disable = {name};
+    ASSERT_TRUE(restrict_profile(profile, options, "a device"));
+    EXPECT_EQ(profile.exactness.exact_float16, name != "shader_fma16") << name;
+    EXPECT_EQ(profile.exactness.fused_fma32, !name.ends_with("32")) << name;
+    EXPECT_EQ(profile.exactness.fma_denormals32, !name.ends_with("32")) << name;
+    EXPECT_EQ(profile.exactness.denormals32, name != "rounds_even32") << name;
+    EXPECT_EQ(profile.exactness.fused_fma64, name != "shader_fma64") << name;
+    EXPECT_EQ(profile.exactness.second_nan64, name != "shader_fma64") << name;
+    EXPECT_TRUE(profile.exactness.exact_float64) << name;
+  }
 }
 
 TEST(Probe, AQuestionThatTheDriverDoesNotSurviveIsAnsweredByWhatIsSafe) {

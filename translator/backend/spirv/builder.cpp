@@ -108,6 +108,7 @@ void Builder::capability(spv::Capability capability) {
   if (std::ranges::find(capability_list_, capability) != capability_list_.end()) return;
   capability_list_.push_back(capability);
   put(capabilities_, spv::Op::OpCapability, capability);
+  if (capability == kFmaCapability) return extension("SPV_KHR_fma");
   switch (capability) {
     case spv::Capability::PhysicalStorageBufferAddresses:
       return extension("SPV_KHR_physical_storage_buffer");

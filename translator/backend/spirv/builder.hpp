@@ -22,6 +22,10 @@ template <typename E>
 requires std::is_enum_v<E>
 constexpr std::uint32_t word(E value) { return static_cast<std::uint32_t>(value); }
 
+/// SPV_KHR_fma, which headers of Debian 12 lack.
+inline constexpr auto kFmaKHR = static_cast<spv::Op>(4427);
+inline constexpr auto kFmaCapability = static_cast<spv::Capability>(6030);
+
 /// Thrown by what would have more words than an instruction can.
 struct TooLong {};
 /// An instruction's first word. `words`: all of them.
@@ -122,6 +126,10 @@ class Builder {
   /// Decorates with words that were already written elsewhere.
   void annotate(spv::Op op, std::span<const std::uint32_t> operands);
 
+  /// Makes OpFmaKHR the fused multiply-add of the library's functions, too, for floats of `bits`.
+  void use_fma(unsigned bits) { fma_bits_ |= bits; }
+  bool uses_fma(unsigned bits) const { return (fma_bits_ & bits) != 0; }
+
   /// An instruction set that drivers ignore.
   Id non_semantic_set(std::string_view name) {
     extension("SPV_KHR_non_semantic_info");
@@ -188,6 +196,7 @@ class Builder {
   std::unordered_multimap<std::size_t, std::size_t> string_at_;
   std::vector<Words> extension_list_;
   std::vector<Id> small_constants_, library_ids_;
+  unsigned fma_bits_ = 0;   ///< a sum of 16, 32 and 64
   bool has_float_[2] = {};  ///< 32, 64 bits
   bool vulkan_memory_ = false;
   Id bool_ = 0, uint_ = 0, uvec_[5] = {};

@@ -32,6 +32,9 @@ std::optional<EmitError> Emitter::run() {
   pointers_.resize(f_.insts.size());
   indices_.resize(f_.insts.size());
   labels_.resize(f_.blocks.size());
+  const Features& has = p_.features;
+  b_.use_fma((has.shader_fma16 ? 16u : 0u) | (has.shader_fma32 ? 32u : 0u) |
+             (has.shader_fma64 ? 64u : 0u));
   scan();
   if (o_.debug_info) begin_debug();
   begin_function();

@@ -32,8 +32,8 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_fdiv: return set_float(v, op(spv::Op::OpFDiv, float_type(), in(0), in(1)));
     case Op::native_ffma: {
       // Drivers may make a product and a sum of it, and one again of what is left of those.
-      const Id fma = ext(GLSLstd450Fma, float_type(), in(0), in(1), in(2));
-      return o_.float_controls ? exact(fma) : set_float(v, fma);
+      const Id sum = fma(bits(v), float_type(), in(0), in(1), in(2));
+      return o_.float_controls ? exact(sum) : set_float(v, sum);
     }
     case Op::native_fsqrt: return set_float(v, ext(GLSLstd450Sqrt, float_type(), in(0)));
     case Op::native_fmin: return set_float(v, ext(GLSLstd450NMin, float_type(), in(0), in(1)));
@@ -77,7 +77,7 @@ void Emitter::native_float(Value v, const Inst& inst) {
       };
       Id result = 0;
       if (inst.op == Op::native_hfma2)
-        result = ext(GLSLstd450Fma, two, half(0), half(1), half(2));
+        result = fma(16, two, half(0), half(1), half(2));
       else
         result = op(inst.op == Op::native_hadd2 ? spv::Op::OpFAdd : spv::Op::OpFMul, two, half(0),
                     half(1));
@@ -87,6 +87,13 @@ void Emitter::native_float(Value v, const Inst& inst) {
     case Op::native_fconvert: return exact(op(spv::Op::OpFConvert, float_type(), in(0)));
     default: return unexpected(inst);
   }
+}
+
+/// Vulkan promises one rounding of OpFmaKHR only.
+Id Emitter::fma(unsigned width, Id type, Id a, Id b, Id c) {
+  if (!o_.float_controls || !b_.uses_fma(width)) return ext(GLSLstd450Fma, type, a, b, c);
+  b_.capability(kFmaCapability);
+  return op(kFmaKHR, type, a, b, c);
 }
 
 /// Of arithmetic, which declares its float controls.

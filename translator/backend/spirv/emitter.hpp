@@ -99,6 +99,7 @@ class Emitter {
   Id type_half();
   void widen16(Value v);
   void native_float(Value v, const Inst& inst);
+  Id fma(unsigned width, Id type, Id a, Id b, Id c);
   spv::FunctionControlMask control_of(std::string_view routine);
   void library_call(Value v, const Inst& inst);
   Id ordered(std::uint32_t kinds);

@@ -1,6 +1,8 @@
 
 #include "translator/backend/spirv/library.hpp"
 
+#include <spirv/unified1/GLSL.std.450.h>
+
 #include <algorithm>
 
 #include "shaders/library.hpp"
@@ -250,6 +252,18 @@ class Library::Copy {
     }
   }
 
+  /// Whether GLSL's fma stands there, of floats for which the module uses SPIR-V's.
+  bool is_fma(std::size_t at) {
+    if (op_at(words_, at) != spv::Op::OpExtInst || words_[at + 4] != GLSLstd450Fma) return false;
+    const auto set = library_.definition(words_[at + 3]);
+    if (set.size() < 3 || string_at(set, 2, set.size()) != "GLSL.std.450") return false;
+    auto type = library_.definition(words_[at + 1]);
+    if (op_at(type, 0) == spv::Op::OpTypeVector) type = library_.definition(type[2]);
+    if (!builder_.uses_fma(type[2])) return false;
+    builder_.capability(kFmaCapability);
+    return true;
+  }
+
   void function(std::uint32_t index) {
     const Function& range = library_.functions_[index];
     Words body;
@@ -265,9 +279,11 @@ class Library::Copy {
         operands.clear();
         if (has_type) operands.push_back(map(words_[at + 1]));
         if (has_result) operands.push_back(map(words_[at + fixed - 1]));
-        remap(op, {words_.begin() + at + fixed, words_.begin() + at + size}, operands);
+        const bool fma = is_fma(at);
+        const std::size_t first = at + fixed + (fma ? 2 : 0);
+        remap(fma ? kFmaKHR : op, {words_.begin() + first, words_.begin() + at + size}, operands);
         if (op == spv::Op::OpFunction && index == controlled_) operands[fixed - 1] |= control_;
-        put_list(body, op, operands);
+        put_list(body, fma ? kFmaKHR : op, operands);
       }
       at += size;
     }
