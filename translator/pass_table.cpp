@@ -371,9 +371,11 @@ constexpr Pass kPasses[] = {
      "small branches become selects, once their size is known"},
     {Phase::legalise, "outline-library-calls", Form::ssa, kOptional,
      // Calls share a routine through a loop, and some compilers' time explodes with loops in
-     // sequence.
+     // sequence. Their operands take local memory, of which a driver may have too little; one that
+     // takes long blocks well takes calls instead.
      [](const PassContext& c) {
-       return c.optimize && for_device(c) && !c.profile.workarounds.limit_strength_reduction;
+       return c.optimize && for_device(c) && !c.profile.workarounds.limit_strength_reduction &&
+              (!c.options.local_in_memory || c.profile.workarounds.split_long_blocks);
      },
      [](PassContext& c) {
        passes::outline_library_calls(c.function, c.module, routine_cost, routine_budget(c));

@@ -146,5 +146,33 @@ TEST(Fma, IsOpFmaKhrInTheWidthsThatTheDeviceHas) {
   EXPECT_EQ(sum, all);
 }
 
+// A driver that has 16 KiB for the arrays of an invocation failed to compile such a kernel.
+TEST(Fma, RepeatedExactlyTakesNoLocalMemoryWhereThatIsInABuffer) {
+  std::string text =
+      ".version 7.8\n.target sm_86\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n"
+      "  .reg .b64 %a; .reg .f32 %f<4>;\n  ld.param.u64 %a, [p];\n  ld.global.f32 %f1, [%a];\n"
+      "  ld.global.f32 %f2, [%a+4];\n  ld.global.f32 %f3, [%a+8];\n";
+  for (int i = 0; i < 3000; ++i) {
+    text += "  ld.global.f32 %f2, [%a+" + std::to_string(4 * i) + "];\n";
+    text += "  fma.rn.f32 %f1, %f1, %f2, %f3;\n";
+  }
+  text += "  st.global.f32 [%a], %f1;\n  ret;\n}\n";
+  std::vector<Message> messages;
+  const auto module = PtxModule::parse({{text, "a.ptx"}}, messages);
+  ASSERT_TRUE(module);
+  TranslateOptions options;
+  options.profile = *find_profile("nvidia");
+  const auto loops = module->translate(options, messages);
+  ASSERT_TRUE(loops);
+  EXPECT_GT(loops->interface.entries[0].local_bytes, 15u << 10);
+  options.local_in_memory = true;
+  const auto calls = module->translate(options, messages);
+  ASSERT_TRUE(calls);
+  EXPECT_EQ(calls->interface.entries[0].local_bytes, 0u);
+  // The calls stay: copies of the routine would make the driver's code too long.
+  const std::string spirv = test::disassemble_spirv(calls->spirv);
+  EXPECT_NE(spirv.find("DontInline"), spirv.npos);
+}
+
 }  // namespace
 }  // namespace ptx2spv
