@@ -416,6 +416,7 @@ Result<Submitted> VulkanExecutor::submit(StreamState& stream, LaunchPlan&& plan,
     stream.ring.cancel();
     return recording.error();
   }
+  if (std::isfinite(time)) recording->time = time;
   // The first timestamp would be that of the end of what runs beside it.
   const int query = recording->beside ? -1 : *taken;
   const auto stamp = [&](std::uint32_t second) {

@@ -25,6 +25,8 @@ constexpr int kCosts = 8;
 constexpr microseconds kLeastGap{20}, kMostGap{200};
 /// The same while the lane has something to do, of a device that is asked for it.
 constexpr microseconds kBusyGap{80};
+/// Such a device without anything to do gets what takes it this many times what a submission takes.
+constexpr int kWorth = 2;
 /// So long after it began what was recorded is submitted, though nothing follows and nobody waits.
 constexpr microseconds kLeftAlone{100};
 /// So long a wait asks before it sleeps.
@@ -308,6 +310,7 @@ Result<Queue::Recording> Queue::begin(Work kind, unsigned index,
     }
     lane.recorded = *commands;
     lane.records = 0;
+    lane.time = 0;
     lane.noticed = false;
     lane.bound = {};
     // A barrier's first scope reaches back over everything submitted to the queue before.
@@ -336,12 +339,15 @@ bool Queue::is_due(Lane& lane, const Recording& recording, When when) {
   const bool spare = when == When::now && recording.apart && lasts(lane);
   if ((when < When::together && !spare) || shared_ || has_timeout() || lane.records == kTogether)
     return true;
+  // What the event is to time follows: between two submissions the device would have nothing to do.
+  if (when == When::noticed && lane.records == 1) return false;
   const Clock::duration since = Clock::now() - sent_at_;
   if (polls_) {
     // Between submissions the device has nothing to do for longer than a small launch takes.
     const std::uint64_t sent = lane.sent.load(std::memory_order_relaxed);
     if (!passed(value_of(recording.lane, sent))) return since >= kBusyGap;
     if (lane.awaited || recording.takes != Takes::little) return true;
+    if (std::chrono::duration<float, std::micro>(lane.time) >= kWorth * cost_) return true;
   }
   const auto lanes = std::ranges::count_if(lanes_, [](const Lane& each) { return each.recorded; });
   const auto gap = std::clamp<Clock::duration>(lanes * kCosts * cost_, kLeastGap, kMostGap);
@@ -355,6 +361,7 @@ Result<std::uint64_t> Queue::end(Recording&& recording, When when) {
     return value_of(recording.lane, lane.submitted.load(std::memory_order_relaxed));
   };
   ++lane.records;
+  lane.time += recording.time;
   // The validation layer gives up waits for values that the timeline skips.
   lane.noticed = lane.noticed || when == When::noticed || lane.records > 1 ||
                  (recording.takes != Takes::little && !recording.alone);

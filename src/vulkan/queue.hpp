@@ -87,8 +87,9 @@ class Queue {
     unsigned lane;
     Takes takes;
     bool alone;
-    bool beside;  ///< they may run beside others of their submission
-    bool apart;   ///< likewise, or beside what runs in their lane
+    bool beside;     ///< they may run beside others of their submission
+    bool apart;      ///< likewise, or beside what runs in their lane
+    float time = 0;  ///< microseconds that they are known to take
   };
   /// Commands of the kind given come after the work of values `after`, and with `fenced` beside
   /// none of their submission.
@@ -188,6 +189,7 @@ class Queue {
     std::vector<VkCommandBuffer> free;
     VkCommandBuffer recorded = VK_NULL_HANDLE;  ///< not submitted yet; its value is `submitted`
     std::uint32_t records = 0;                  ///< in it
+    float time = 0;                             ///< microseconds that they take
     bool noticed = false;                       ///< recorded: a wait is for its very value
     bool awaited = false;                       ///< somebody waited for the last submission
     Work before = Work::any;                    ///< that its last barrier did not wait for

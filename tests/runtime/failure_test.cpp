@@ -255,6 +255,55 @@ TEST_F(Together, ADeviceWithNothingToDoIsGivenWhatTakesLonger) {
   }
 }
 
+TEST_F(Together, ADeviceWithNothingToDoIsGivenWhatIsWorthASubmission) {
+  using Microseconds = std::chrono::duration<double, std::micro>;
+  runtime::Queue& queue = device.state()->queue;
+  queue.set_polls(true);
+  vk.QueueSubmit = submit_counted;
+  launch(1);
+  must(stream.synchronize());
+  launch(1);                // the one that somebody probably waits for
+  Microseconds longest{0};  // what submissions take counts for later ones, too
+  for (int i = 0; i < 10; ++i) {
+    while (!queue.reached(queue.submitted())) std::this_thread::yield();
+    int launches = 0;
+    for (g_submissions = 0; !g_submissions && launches < 1000; ++launches) {
+      for (int k = 0; k < 5; ++k) count.state()->tier.time_of(1).note(24);
+      const auto start = std::chrono::steady_clock::now();
+      launch(1);
+      longest = std::max<Microseconds>(longest, std::chrono::steady_clock::now() - start);
+    }
+    EXPECT_LE(launches, 2 * longest.count() / 24 + 2) << longest.count();
+  }
+  must(stream.synchronize());
+}
+
+TEST_F(Together, AnEventIsSubmittedWithWhatItTimes) {
+  using namespace std::chrono_literals;
+  Event event = must(Event::create(device));
+  device.state()->queue.set_polls(true);
+  vk.QueueSubmit = submit_counted;
+  int judged = 0;
+  for (int i = 0; i < 1000 && judged < 10; ++i) {
+    launch(1);
+    must(stream.synchronize());
+    g_submissions = 0;
+    const auto start = std::chrono::steady_clock::now();
+    must(stream.record(event));
+    const int alone = g_submissions;
+    launch(1);
+    const int both = g_submissions;
+    // Left alone, it is submitted after 100 microseconds.
+    const bool quick = std::chrono::steady_clock::now() - start < 90us;
+    must(stream.synchronize());
+    if (!quick) continue;
+    ++judged;
+    EXPECT_EQ(alone, 0);
+    EXPECT_EQ(both, 1);
+  }
+  if (judged == 0) GTEST_SKIP() << "a recording and a launch took 90 microseconds, 1,000 times";
+}
+
 TEST_F(Together, ABusyDeviceIsGivenMoreAtATime) {
   device.state()->queue.set_polls(true);
   vk.QueueSubmit = submit_counted;
