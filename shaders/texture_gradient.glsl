@@ -403,12 +403,16 @@ uint tex_sample_weight(const in uvec4 samples, const in uint total, const in uin
     return tex_weight_before(samples, total, j + 1u) - tex_weight_before(samples, total, j);
 }
 
-// A coordinate moved by so many 128ths of a texel.
-uint tex_moved(const in uint x, const in uint by, const in uint extent)
+// A coordinate moved by so many 128ths of a texel, after it is cut to the bits that a level of this
+// largest extent keeps.
+uint tex_moved(const in uint x, const in uint by, const in uint extent, const in uint largest,
+    const in bool one)
 {
+    uint bits = tex_precision(largest, one);
+    float from = floor(uintBitsToFloat(tex_component(x)) * uintBitsToFloat((127u + bits) << 23));
     float texels = float(int(by)) * 0.0078125f;
     uint parts = f32_div_rn(floatBitsToUint(texels), floatBitsToUint(float(max(extent, 1u))));
-    return floatBitsToUint(uintBitsToFloat(tex_component(x)) + uintBitsToFloat(parts));
+    return floatBitsToUint(from * uintBitsToFloat((127u - bits) << 23) + uintBitsToFloat(parts));
 }
 
 // A sum of texels, whose weights count 1024ths, with room below for what alignment moves there.

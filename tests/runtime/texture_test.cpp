@@ -465,5 +465,80 @@ TEST(Samplers, WhatNothingNamesIsRefused) {
   EXPECT_FALSE(done);
 }
 
+/// Texels of noise in 1024 x 1024 and four smaller levels.
+Texture noisy_levels() {
+  ArrayDesc of;
+  of.format = abi::SurfaceFormat::u8;
+  of.channels = 4;
+  of.width = of.height = 1024;
+  of.levels = 5;
+  Array array = must(Array::create(test_device(), of));
+  std::uint32_t state = 2463534242u;
+  constexpr std::size_t kPeriod = std::size_t{4} * 262143;
+  for (std::uint32_t level = 0; level < of.levels; ++level) {
+    std::vector<std::uint8_t> texels(array.bytes(level));
+    for (std::size_t i = 0; i < texels.size(); ++i) {
+      if (i >= kPeriod) {
+        texels[i] = texels[i - kPeriod];
+        continue;
+      }
+      state ^= state << 13, state ^= state >> 17, state ^= state << 5;
+      texels[i] = static_cast<std::uint8_t>(state >> 8);
+    }
+    must(array.upload(bytes_of(texels), level));
+  }
+  TextureDesc desc;
+  desc.address.fill(AddressMode::wrap);
+  desc.normalized_coordinates = desc.linear_filter = desc.linear_mipmap_filter = true;
+  desc.read_as_integer = false;
+  desc.max_level = 4;
+  desc.max_anisotropy = 8;
+  return must(Texture::create(array, desc));
+}
+
+/// Pixels of a floor seen at an angle, 2560 x 1440, as an H200 has them: each was one off in a
+/// component where samples were moved before coordinates were cut.
+TEST(TextureAnisotropy, CutsCoordinatesBeforeSamplesAreMoved) {
+  struct Pixel {
+    int x, y;
+    std::array<std::uint32_t, 4> bytes;
+  };
+  constexpr std::array<Pixel, 9> kPixels{{{1677, 543, {81, 165, 144, 191}},
+                                          {54, 854, {105, 134, 127, 139}},
+                                          {608, 939, {150, 147, 118, 145}},
+                                          {1620, 951, {42, 159, 108, 89}},
+                                          {925, 994, {156, 103, 107, 75}},
+                                          {897, 1075, {168, 166, 116, 90}},
+                                          {1721, 1243, {141, 178, 130, 169}},
+                                          {281, 1410, {103, 109, 141, 126}},
+                                          {2297, 1436, {151, 111, 143, 151}}}};
+  std::vector<float> reads;
+  for (const Pixel& pixel : kPixels) {
+    const float z = 1.0f / (0.02f + static_cast<float>(pixel.y) / 1440.0f);
+    reads.insert(reads.end(),
+                 {static_cast<float>(pixel.x - 1280) * z * 0.002f, z, 0.002f * z, z * z / 1440.0f});
+  }
+  Buffer in = must(Buffer::create(test_device(), reads.size() * 4));
+  must(in.upload(0, bytes_of(reads)));
+  Buffer out = must(Buffer::create(test_device(), 256));
+  const Module module =
+      load(kernel("",
+                  "ld.param.u64 %s, [in]; shr.u32 %r0, %x, 2; mul.wide.u32 %m, %r0, 16;"
+                  "add.u64 %s, %s, %m; ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%s];"
+                  "mov.f32 %fx, 0f00000000; tex.grad.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, "
+                  "[%t, {%f0, %f1}], {%f2, %fx}, {%fx, %f3}; and.b32 %x, %x, 3;"
+                  "setp.eq.u32 %p, %x, 1; @%p mov.b32 %r0, %r1; setp.eq.u32 %p, %x, 2;"
+                  "@%p mov.b32 %r0, %r2; setp.eq.u32 %p, %x, 3; @%p mov.b32 %r0, %r3;",
+                  ".param .u64 t, .param .u64 out, .param .u64 in"));
+  const Texture texture = noisy_levels();
+  const auto read = run(module, Args().texture(texture).buffer(out).buffer(in), out, 36);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const Pixel& pixel = kPixels[i / 4];
+    EXPECT_EQ(static_cast<std::uint32_t>(std::fma(255.0f, as_float(read[i]), 0.5f)),
+              pixel.bytes[i % 4])
+        << pixel.x << ", " << pixel.y << " component " << i % 4;
+  }
+}
+
 }  // namespace
 }  // namespace ptx2spv

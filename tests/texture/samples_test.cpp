@@ -100,7 +100,7 @@ void check_places(std::istream& line, const std::string& given) {
 
 /// A texel and its weight in the second one, both coordinates clamped.
 int along(uint coordinate, uint place, uint extent, bool linear) {
-  const uint moved = glsl::tex_moved(coordinate, place, extent);
+  const uint moved = glsl::tex_moved(coordinate, place, extent, extent, false);
   const auto at = static_cast<int>(glsl::tex_at_bounded(moved, extent, extent, linear, false));
   return glsl::clamp(at, 0, static_cast<int>(extent - 1) * 256);
 }

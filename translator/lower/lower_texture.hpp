@@ -107,6 +107,7 @@ class TextureLowering {
   Value gradient_level(const Place& place);
   Level level(Value number);
   void locate(Level& level, const Place& place);
+  Value bare_line();
   Axis axis(Value coordinate, Value extent, unsigned number, Value offset, bool gather,
             Value largest);
   Axis fetch(Value coordinate, Value extent, Value offset);

@@ -67,12 +67,15 @@ TextureLowering::SampleSums TextureLowering::sample(const Footprint& at, const P
   Place moved = place;
   const Value extents[] = {level.width, level.height, level.depth};
   const Value normalized = cube() ? b_.i1(true) : set(sampler_, abi::sample_normalized);
+  const Value one = bare_line();
+  const Value across =
+      place.axes >= 2 && !cube() ? b_.op2(Op::umax, level.width, level.height) : level.width;
   for (unsigned k = 0; k < place.axes; ++k) {
     const Value by =
         library("tex_sample_place", Type::i32, {samples, distance, part(at.direction, k), number});
     moved.coordinates[k] =
         library("tex_moved", Type::i32,
-                {place.coordinates[k], by, b_.select(normalized, extents[k], i32(1))});
+                {place.coordinates[k], by, b_.select(normalized, extents[k], i32(1)), across, one});
   }
   locate(level, moved);
   SampleSums sums;

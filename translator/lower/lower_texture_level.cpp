@@ -115,15 +115,19 @@ Value TextureLowering::gradient_level(const Place& place) {
   return found.lod;
 }
 
+/// i1: a 1D texture without levels, which keeps fewer bits than others of its extent.
+Value TextureLowering::bare_line() {
+  if (inst_.mods->geom != Mod::d1) return b_.i1(false);
+  const Value levels =
+      b_.op2(Op::or_, has_levels_, set(word(abi::x_sampler), abi::sample_mipmapped));
+  return b_.op2(Op::xor_, levels, b_.i1(true));
+}
+
 /// Each way to count is a routine of its own, and selects choose: where the texture is known
 /// (texture_records.cpp), the others go.
 TextureLowering::Axis TextureLowering::axis(Value coordinate, Value extent, unsigned number,
                                             Value offset, bool gather, Value largest) {
-  // A 1D texture without levels keeps fewer bits than others of its extent.
-  const Value levels =
-      b_.op2(Op::or_, has_levels_, set(word(abi::x_sampler), abi::sample_mipmapped));
-  const Value one =
-      inst_.mods->geom == Mod::d1 ? b_.op2(Op::xor_, levels, b_.i1(true)) : b_.i1(false);
+  const Value one = bare_line();
   const auto zero = [&](Value value) {
     const ir::Inst& inst = b_.function().insts[value];
     return inst.op == Op::constant && inst.imm == 0;
