@@ -110,6 +110,7 @@ inline std::array<std::uint32_t, 3> results(const Parsed& p, std::span<const std
     switch (inst.op) {
       case Op::fcvt:
       case Op::native_from_u: return gives(static_cast<float>(args[0].w[0]));
+      case Op::fex2: return gives(std::exp2(in(0)));
       case Op::native_fadd: return gives(in(0) + in(1));
       case Op::native_fsub: return gives(in(0) - in(1));
       case Op::native_fmul: return gives(in(0) * in(1));

@@ -12,6 +12,12 @@
 // of such sums are as well, so that a chain needs one check of an addend. Zeros fail it, and pass
 // the second one.
 //
+// Weights that are exponentials, as of a bilateral filter, are soon smaller. Where a block has
+// many, a third check, before the exact stretch, is of each fma by itself: it passes too if its
+// result is at least 2^-70 and its factors are below 2^31. A denormal factor's product then is less
+// than half of what the addend is rounded to, and without one nothing is lost. What it looks at
+// stays in registers until then, so that other stretches have none.
+//
 // A result stays what it is: stretches behind it, and around a loop, need no check of it. A thread
 // that makes one exactly notes if it is no such multiple, and what rests on that is exact then.
 // This costs a condition throughout, and is done where it saves half of the checks.
@@ -50,6 +56,10 @@ constexpr std::size_t kMostFmaOfWords = 1024;
 constexpr std::size_t kSavedByOne = 2, kSavedByAll = 8;
 /// Results of a stretch from which on they would crowd the registers beside what they are made of.
 constexpr std::size_t kManyResults = 12;
+/// So many fma of a block with exponentials as factors are checked one by one.
+constexpr std::ptrdiff_t kManyWeighted = 48;
+/// Factors beside which a denormal one leaves a large addend as it is are below that power of two.
+constexpr int kSmall = 31;
 struct Stretch {
   BlockId block = 0;
   std::size_t first = 0, end = 0;  ///< places of its instructions in the block
@@ -304,6 +314,9 @@ class CheckedFma {
     end_ = b;
     cutter_.start(b);
     std::size_t next = 0;
+    std::ptrdiff_t weighted = 0;
+    for (const Stretch& s : stretches) weighted += count_weighted(s);
+    many_weighted_ = weighted >= kManyWeighted;
     const auto append = [&](std::size_t end) {
       for (; next < end; ++next) f_.blocks[end_].insts.push_back(insts[next]);
     };
@@ -354,27 +367,61 @@ class CheckedFma {
     for (const Value v : s.results) native.push_back(copied(v));
     const BlockId before = end_, second = b_.new_block(), exact = b_.new_block(),
                   join = b_.new_block(), behind = b_.new_block();
-    cutter_.move_end(before, behind, {second, exact, join});
+    const bool third = many_weighted_ && count_weighted(s) > 0;
+    const BlockId each = third ? b_.new_block() : exact, again = third ? b_.new_block() : join;
+    std::vector<BlockId> between{second, exact, join};
+    if (third) between = {second, each, exact, again, join};
+    cutter_.move_end(before, behind, between);
     select(before, check(s), second, behind);
+    f_.blocks[second].preds = {before};
     b_.at(second);
-    select(second, check_but_for_zeros(s), exact, join);
+    select(second, check_but_for_zeros(s), each, join);
+    if (third) {
+      b_.at(each);
+      select(each, check_each(s), exact, again);
+      f_.blocks[each].preds = {second};
+    }
     b_.at(exact);
     copy_members(s, false);
     note_lost(s);
-    b_.br(join);
-    b_.at(join);
-    f_.blocks[second].preds = {before};
-    f_.blocks[exact].preds = {second};
-    f_.blocks[join].preds = {second, exact};
-    f_.blocks[behind].preds = {before, join};
-    std::vector<Value> joined;
-    for (std::size_t i = 0; i < s.results.size(); ++i) {
-      const Type type = f_.insts[s.results[i]].type;
-      joined.push_back(b_.inst(Op::phi, type, {native[i], copied(s.results[i])}));
+    b_.br(again);
+    std::vector<Value> results;
+    for (const Value v : s.results) results.push_back(copied(v));
+    f_.blocks[exact].preds = {third ? each : second};
+    if (third) {
+      b_.at(again);
+      results = phis(s, native, results);
+      b_.br(join);
+      f_.blocks[again].preds = {each, exact};
     }
+    b_.at(join);
+    results = phis(s, native, results);
+    f_.blocks[join].preds = {second, third ? again : exact};
+    f_.blocks[behind].preds = {before, join};
     b_.br(behind);
-    end_with_phis(s, behind, native, joined);
+    end_with_phis(s, behind, native, results);
     return behind;
+  }
+
+  /// How many fma take what exponentials, which soon are small, make alone.
+  std::ptrdiff_t count_weighted(const Stretch& s) const {
+    return std::ranges::count_if(s.fma, [&](Value v) {
+      return is_exponential(f_.arg(v, 0)) || is_exponential(f_.arg(v, 1));
+    });
+  }
+  bool is_exponential(Value v, unsigned steps = FmaChecks::kSteps) const {
+    const Inst& inst = f_.insts[v];
+    return inst.op == Op::fex2 ||
+           (inst.op == Op::fmul && steps &&
+            (is_exponential(f_.arg(v, 0), steps - 1) || is_exponential(f_.arg(v, 1), steps - 1)));
+  }
+
+  std::vector<Value> phis(const Stretch& s, const std::vector<Value>& first,
+                          const std::vector<Value>& second) {
+    std::vector<Value> made;
+    for (std::size_t i = 0; i < s.results.size(); ++i)
+      made.push_back(b_.inst(Op::phi, f_.insts[s.results[i]].type, {first[i], second[i]}));
+    return made;
   }
 
   /// Either natively or exactly: results do not have to stand beside what they are made of.
@@ -465,6 +512,24 @@ class CheckedFma {
       any = either(any, checked::is_tiny(b_, copied(each.value), each.grid));
     return or_lost(s, any);
   }
+  /// Whether an fma's own operands fail, and its native result, or what is kept would not be so.
+  Value check_each(const Stretch& s) {
+    Value any = 0;
+    for (const Value v : s.fma) {
+      const Value a = copied(f_.arg(v, 0)), b = copied(f_.arg(v, 1)), c = copied(f_.arg(v, 2));
+      const Value tiny = b_.op2(Op::or_, checked::is_tiny(b_, a, FmaChecks::kFactor),
+                                checked::is_tiny(b_, b, FmaChecks::kFactor));
+      const Value small =
+          b_.op2(Op::and_, checked::is_below(b_, a, kSmall), checked::is_below(b_, b, kSmall));
+      const Value less = checked::is_below(b_, copied(v), FloatRanges::kLeastAddend);
+      const Value lost = b_.op2(Op::or_, b_.inst(Op::not_, Type::i1, {small}), less);
+      any = either(any, b_.op2(Op::and_, tiny, lost));
+      any = either(any, checked::is_tiny(b_, c, FmaChecks::kSum));
+    }
+    for (const Value v : s.kept)
+      any = either(any, checked::is_tiny(b_, copied(v), FmaChecks::kSum));
+    return any;
+  }
   Value or_lost(const Stretch& s, Value any) {
     if (s.relies) any = either(any, b_.get(lost_));
     return any ? any : b_.i1(false);
@@ -503,6 +568,7 @@ class CheckedFma {
   std::vector<Role> role_;            ///< by value, in the stretch in work
   std::vector<bool> leads_;           ///< by value: to an fma of the stretch in work
   Stretch now_;
+  bool many_weighted_ = false;  ///< fma in the block in work take exponentials
   bool words_move_ = false;     ///< loads of shared memory move into the stretch
   bool ordered_waits_ = false;  ///< something with an order of its own waits for results
   std::vector<Value> copy_of_;  ///< by value: a member's native operation, then its exact one

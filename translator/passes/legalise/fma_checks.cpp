@@ -220,4 +220,9 @@ Value is_tiny(Builder& b, Value v, int grid) {
   return b.cmp(Op::ult, b.op2(Op::sub, magnitude, b.i32(1)), b.i32(2 * bits - 1));
 }
 
+Value is_below(Builder& b, Value v, int power) {
+  const std::uint32_t bits = static_cast<std::uint32_t>(127 + power) << kFractionBits;
+  return b.cmp(Op::ult, b.op2(Op::and_, v, b.i32(kMagnitude)), b.i32(bits));
+}
+
 }  // namespace ptx2spv::passes::checked

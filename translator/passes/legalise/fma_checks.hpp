@@ -110,5 +110,7 @@ class FmaChecks {
 Value is_less(Builder& b, Value v, int grid);
 /// Whether it is less, but not zero.
 Value is_tiny(Builder& b, Value v, int grid);
+/// Whether its magnitude is below that power of two, as that of no infinity or NaN is.
+Value is_below(Builder& b, Value v, int power);
 
 }  // namespace ptx2spv::passes::checked
