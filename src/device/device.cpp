@@ -215,6 +215,7 @@ Status open_device(DeviceState& device) {
   device.queue.set_polls(device.info.kind == DeviceKind::discrete);
   device.heap.configure(device.info.kind == DeviceKind::cpu ||
                         device.info.kind == DeviceKind::integrated);
+  if (!device.heap.unified()) device.heap.keep_freed(device.info.memory_bytes / 32);
   const Features& has = device.profile.features;
   if (!device.heap.unified() && has.device_addresses && has.int64 && has.storage8)
     device.copy_kernel.enable(device.traits.properties.limits.maxComputeWorkGroupCount);

@@ -311,10 +311,16 @@ Memory Heap::carve(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment
                    std::uint32_t type_bits) {
   for (auto& block : blocks_) {
     if (!serves(*block, kind, type_bits) || block->size - block->used < bytes) continue;
+    const auto kept = block->used ? kept_.end() : std::ranges::find(kept_, block.get());
+    if (kept != kept_.end() && bytes <= block->size / 2) continue;
     // First fit: ranges live long and blocks hold few of them.
     for (auto& [start, size] : block->free) {
       std::uint64_t offset = align_up(start, alignment);
       if (offset + bytes > start + size) continue;
+      if (kept != kept_.end()) {
+        kept_bytes_ -= block->size;
+        kept_.erase(kept);
+      }
       std::uint64_t begin = start, end = start + size;
       block->free.erase(begin);
       if (offset > begin) block->free[begin] = offset - begin;
@@ -415,10 +421,26 @@ void Heap::give_back(Block* block, std::uint64_t offset, std::uint64_t size) {
   if (block->used) return;
   bool usual = block->size == kBlockBytes || block->size == kVisibleBlockBytes;
   if (usual && block->kind != MemoryKind::range) return;  // kept for the next one
+  if (block->kind != MemoryKind::device || block->beyond || block->size > most_kept_)
+    return remove(block);
+  kept_.push_back(block);
+  kept_bytes_ += block->size;
+  drop_kept(most_kept_);
+}
+
+void Heap::remove(Block* block) {
   auto it = std::find_if(blocks_.begin(), blocks_.end(),
                          [&](const auto& each) { return each.get() == block; });
   destroy(*block);
   blocks_.erase(it);
+}
+
+void Heap::drop_kept(std::uint64_t most) {
+  while (kept_bytes_ > most) {
+    kept_bytes_ -= kept_.front()->size;
+    remove(kept_.front());
+    kept_.pop_front();
+  }
 }
 
 void Heap::collect(bool everything) {
@@ -428,6 +450,7 @@ void Heap::collect(bool everything) {
     retired_.pop_front();
     give_back(first.block, first.offset, first.size);
   }
+  if (everything) drop_kept(0);
 }
 
 const Block* Heap::find(std::uint64_t address, std::uint64_t& offset) {

@@ -135,6 +135,9 @@ class Heap {
   /// for drivers that touch all that they allocate. `function` says which memory types take them.
   /// Called before the first allocation.
   void import_pages(PFN_vkGetMemoryHostPointerPropertiesEXT function) { pages_ = function; }
+  /// Large ranges of kernels' memory that were freed are kept for later ones, up to `bytes` of
+  /// them, as long as there is memory for others: drivers take a millisecond for 32 MiB.
+  void keep_freed(std::uint64_t bytes) { most_kept_ = bytes; }
   /// So many bytes behind each range from now on belong to nobody.
   void set_red_zone(std::uint64_t bytes) { red_zone_ = bytes; }
   /// Where `address` lies: the block and the offset in it, or null.
@@ -166,6 +169,8 @@ class Heap {
   void release(Block* block, std::uint64_t offset, std::uint64_t size);
   void give_back(Block* block, std::uint64_t offset, std::uint64_t size);
   void collect(bool everything);
+  void drop_kept(std::uint64_t most);  ///< but for so many bytes
+  void remove(Block* block);
   void destroy(Block& block);
   /// Memory for a block's buffer out of the driver, or out of pages of the process.
   VkResult allocate_block(Block& block, std::uint64_t bytes, std::uint32_t type_bits);
@@ -180,6 +185,8 @@ class Heap {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Block>> blocks_;
   std::deque<Retired> retired_;
+  std::deque<Block*> kept_;  ///< blocks of one range each that nothing is in; the oldest first
+  std::uint64_t kept_bytes_ = 0, most_kept_ = 0;
   VkPhysicalDeviceMemoryProperties properties_{};
   bool unified_ = false;
   MapMemory2 map_placed_ = nullptr;

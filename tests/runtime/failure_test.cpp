@@ -383,6 +383,58 @@ TEST_F(Together, ALostDeviceTakesNoLaunchThatIsSubmittedLater) {
     expect_code(stream.launch(count, {}, Args().buffer(cell)), ErrorCode::device_lost, "launch");
 }
 
+int g_allocations = 0;
+PFN_vkAllocateMemory g_allocate = nullptr;
+
+VKAPI_ATTR VkResult VKAPI_CALL allocate_counted(VkDevice handle, const VkMemoryAllocateInfo* info,
+                                                const VkAllocationCallbacks* callbacks,
+                                                VkDeviceMemory* memory) {
+  ++g_allocations;
+  return g_allocate(handle, info, callbacks, memory);
+}
+VKAPI_ATTR VkResult VKAPI_CALL allocate_once_freed(VkDevice handle,
+                                                   const VkMemoryAllocateInfo* info,
+                                                   const VkAllocationCallbacks* callbacks,
+                                                   VkDeviceMemory* memory) {
+  // There is memory for one large range.
+  if (info->allocationSize > 32 << 20 && g_allocations++ == 0) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  return g_allocate(handle, info, callbacks, memory);
+}
+
+TEST_F(Failure, LargeRangesThatWereFreedAreKeptForLaterOnes) {
+  constexpr std::uint64_t kMiB = 1 << 20;
+  device.state()->heap.keep_freed(100 * kMiB);
+  g_allocate = vk.AllocateMemory;
+  vk.AllocateMemory = allocate_counted;
+  const DeviceStatistics before = device.statistics();
+  std::uint64_t address = 0;
+  {
+    const Buffer first = must(Buffer::create(device, 64 * kMiB));
+    address = first.address();
+  }
+  EXPECT_EQ(device.statistics().memory_used, before.memory_used) << "it counts as free";
+  EXPECT_EQ(device.statistics().memory_bytes, before.memory_bytes + 64 * kMiB);
+  g_allocations = 0;
+  const Buffer small = must(Buffer::create(device, 20 * kMiB));
+  EXPECT_TRUE(small.address() < address || small.address() >= address + 64 * kMiB)
+      << "it is not cut up for what is much smaller";
+  EXPECT_EQ(g_allocations, 1);
+  {
+    const Buffer again = must(Buffer::create(device, 60 * kMiB));
+    EXPECT_EQ(again.address(), address);
+    EXPECT_EQ(g_allocations, 1);
+    // Both are more than is kept: the one that was freed first goes.
+    (void)must(Buffer::create(device, 70 * kMiB));
+  }
+  EXPECT_EQ(device.statistics().memory_bytes, before.memory_bytes + (20 + 64) * kMiB);
+  // Memory is for others, if there is no more.
+  vk.AllocateMemory = allocate_once_freed;
+  g_allocations = 0;
+  const Buffer large = must(Buffer::create(device, 80 * kMiB));
+  EXPECT_EQ(device.statistics().memory_bytes, before.memory_bytes + (20 + 80) * kMiB);
+  vk.AllocateMemory = g_allocate;
+}
+
 TEST_F(Failure, OutOfDeviceMemoryIsAnErrorAndNoMore) {
   auto allocate = vk.AllocateMemory;
   const DeviceStatistics before = device.statistics();
