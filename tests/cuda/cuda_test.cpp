@@ -595,6 +595,17 @@ TEST(CudaTraps, StayUntilTheProcessEnds) {
       << result.error;
 }
 
+TEST(CudaTraps, CopiesBehindThemDeliverNothing) {
+  if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
+  std::string made;
+  ASSERT_TRUE(compile_cuda("trapped_copies", {"trapped_copies.cu"}, {}, made));
+  for (const char* executor : {"host", "device"})
+    for (const char* how : {"memory", "locked", "async", "rows", "symbol", "array"}) {
+      const ProcessResult result = execute({std::string("--executor=") + executor, made, how});
+      EXPECT_EQ(result.out, "cudaErrorLaunchFailure\n64 of 64 kept\n") << executor << " " << how;
+    }
+}
+
 TEST(CudaLayouts, AreTheToolkits) {
   if (nvcc().empty()) GTEST_SKIP() << "nvcc is not installed";
   if (toolkit_major() < 12) GTEST_SKIP() << "headers of CUDA 11 name older driver structures";

@@ -544,6 +544,35 @@ CUDA_MEMCPY3D_PEER hold_source(const CUDA_MEMCPY3D_PEER& c, std::vector<std::byt
   return held;
 }
 
+namespace {
+
+bool has_work(ContextObject& context) {
+  const std::lock_guard lock(context.mutex);
+  return !context.dirty.empty();
+}
+
+/// To memory of the program's that is to stay as it is where a kernel before the copy fails. A wait
+/// for the device costs as much as copying so many bytes twice.
+CUresult read_behind_work(ContextObject& context, const Side& from, const Side& to,
+                          const Extent& extent) {
+  constexpr std::size_t kShort = std::size_t{1} << 16;
+  Side between;
+  between.pitch = extent.width;
+  between.slice = extent.width * extent.height;
+  const std::size_t bytes = between.slice * extent.depth;
+  if (bytes > kShort || (from.kind == kMemoryDevice && !is_hidden(from))) {
+    if (CUresult code = collect(context); code != eSuccess) return code;
+    return read_side(from, extent, to.host, to.pitch, to.slice);
+  }
+  std::vector<std::byte> held(bytes);
+  between.host = held.data();
+  CUresult code = read_side(from, extent, between.host, between.pitch, between.slice);
+  if (code == eSuccess) code = collect(context);
+  return code == eSuccess ? copy_on_host(between, to, extent) : code;
+}
+
+}  // namespace
+
 CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
   if (!c.WidthInBytes || !c.Height || !c.Depth) return eSuccess;
   Extent extent;
@@ -557,7 +586,9 @@ CUresult copy(ContextObject& context, const CUDA_MEMCPY3D_PEER& c) {
     return code;
   }
   join_rows(from, to, extent);
-  if (goes_by_commands(from, to, extent))
+  if (to.kind == kMemoryHost && has_work(context))
+    code = read_behind_work(context, from, to, extent);
+  else if (goes_by_commands(from, to, extent))
     code = done(to.memory->buffer->copy_from(*from.memory->buffer, from.offset,
                                              region_of(to, extent, from.pitch, from.slice)));
   else if (from.kind == kMemoryHost)
