@@ -109,6 +109,26 @@ TEST(FmaContract, TwoSumsOfOneProductAreBothFused) {
   EXPECT_EQ(f.result(v), Op::ffma);
 }
 
+// Lowering numbers the blocks: 0 and 1.
+TEST(FmaContract, OnlyAReadyFactorReachesAnotherBlock) {
+  for (const bool ready : {false, true})
+    for (const bool swapped : {false, true}) {
+      Fixture f;
+      const auto loaded = [&](std::uint32_t at) {
+        return f.b.load(ir::Type::i32, f.b.i32(at), {.space = ir::Space::local});
+      };
+      const Value x = loaded(0), y = ready ? f.input(4) : loaded(4);
+      const Value product = swapped ? f.op(Op::fmul, y, x) : f.op(Op::fmul, x, y);
+      f.function.locs.push_back(f.function.locs[f.function.insts[product].loc]);
+      f.function.locs.back().block = 1;
+      f.b.set_loc(static_cast<std::uint32_t>(f.function.locs.size() - 1));
+      const Value sum = f.op(Op::fadd, product, loaded(8));
+      f.keep(sum);
+      EXPECT_EQ(f.run(), ready);
+      EXPECT_EQ(f.result(sum), ready ? Op::ffma : Op::fadd);
+    }
+}
+
 TEST(FmaContract, AProductAddedToItselfStays) {
   Fixture f;
   const Value product = f.op(Op::fmul, f.input(0), f.input(4));

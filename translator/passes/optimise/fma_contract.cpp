@@ -167,7 +167,12 @@ class Contraction {
 
   /// Whether `v` is isnan(x) ? NaN : -x of x = `of`, as lowering negates, which keep a NaN's sign.
   bool is_selected_negation(Value v, NumKind kind, Value of) const {
-    if (f_.insts[v].op != Op::select || !is_negation(f_.arg(v, 2), kind, of)) return false;
+    return f_.insts[v].op == Op::select && is_negation(f_.arg(v, 2), kind, of) &&
+           keeps_nan(v, kind, of);
+  }
+
+  /// Whether the selection `v` is isnan(of) ? NaN : ...
+  bool keeps_nan(Value v, NumKind kind, Value of) const {
     const Value test = f_.arg(v, 0), nan = f_.arg(v, 1);
     const bool quiet = f_.insts[nan].op == Op::or_ && f_.arg(nan, 0) == of &&
                        is_constant(f_.arg(nan, 1), std::uint64_t{1} << 51);
@@ -175,6 +180,37 @@ class Contraction {
     return f_.insts[test].op == Op::ult && is_constant(f_.arg(test, 0), infinity_of(kind)) &&
            f_.insts[f_.arg(test, 1)].op == Op::and_ && f_.arg(f_.arg(test, 1), 0) == of &&
            is_constant(f_.arg(f_.arg(test, 1), 1), sign_of(kind) - 1);
+  }
+
+  /// Whether an operand of a machine instruction can be `v`: a constant, a parameter or element of
+  /// .const memory at a fixed place, or the negation or magnitude of those.
+  bool is_ready(Value v, NumKind kind) const {
+    const Inst& inst = f_.insts[v];
+    switch (inst.op) {
+      case Op::constant: return true;
+      case Op::load: {
+        if (inst.mem.space != Space::param && inst.mem.space != Space::constant) return false;
+        const Value address = f_.arg(v, 0);
+        return f_.insts[address].op == Op::constant ||
+               (f_.insts[address].op == Op::trunc &&
+                f_.insts[f_.arg(address, 0)].op == Op::constant);
+      }
+      case Op::xor_: return is_negation(v, kind, f_.arg(v, 0)) && is_ready(f_.arg(v, 0), kind);
+      case Op::and_:
+        return is_constant(f_.arg(v, 1), sign_of(kind) - 1) && is_ready(f_.arg(v, 0), kind);
+      case Op::select: {
+        const Value other = f_.arg(v, 2);
+        return (f_.insts[other].op == Op::xor_ || f_.insts[other].op == Op::and_) &&
+               keeps_nan(v, kind, f_.arg(other, 0)) && is_ready(other, kind);
+      }
+      default: return false;
+    }
+  }
+
+  bool has_ready_factor(const Inst& product) const {
+    const NumKind kind = product.fp.kind;
+    return is_ready(f_.operands[product.first], kind) ||
+           is_ready(f_.operands[product.first + 1], kind);
   }
 
   /// Whether `v`, made of `of`, only serves such selections of `of`: is one, or its test or NaN.
@@ -195,13 +231,14 @@ class Contraction {
   /// The sums that use `value`, which is the product or its negation; false if anything else does.
   bool gather(Value value, const Inst& product, bool negated, std::vector<Use>& uses) const {
     if (other_use_[value]) return false;
+    const bool anywhere = has_ready_factor(product);
     const NumKind kind = product.fp.kind;
     for (std::uint32_t i = first_[value]; i < first_[value + 1]; ++i) {
       const Use& user = users_[i];
       const Inst& inst = f_.insts[user.sum];
       const bool sum = inst.op == Op::fadd && inst.fp.contract && inst.fp.kind == kind &&
                        inst.fp.ftz == product.fp.ftz &&
-                       f_.locs[inst.loc].block == f_.locs[product.loc].block;
+                       (anywhere || f_.locs[inst.loc].block == f_.locs[product.loc].block);
       if (sum) {
         if (same_product(f_.arg(user.sum, 0), f_.arg(user.sum, 1))) return false;
         uses.push_back({user.sum, user.operand, negated});
