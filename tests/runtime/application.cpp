@@ -65,6 +65,8 @@ void Application::create(Features features) {
                 VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_IMAGE_ATOMIC_INT64_FEATURES_EXT ||
             each->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_ATOMIC_FLOAT_FEATURES_EXT ||
             each->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CLOCK_FEATURES_KHR ||
+            each->sType ==
+                VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR ||
             each->sType == static_cast<VkStructureType>(1000434000))  // maximal reconvergence
           extra.push_back(
               const_cast<VkBaseOutStructure*>(reinterpret_cast<const VkBaseOutStructure*>(each)));
