@@ -264,7 +264,7 @@ TEST_F(Together, ADeviceWithNothingToDoIsGivenWhatIsWorthASubmission) {
   must(stream.synchronize());
   launch(1);                // the one that somebody probably waits for
   Microseconds longest{0};  // what submissions take counts for later ones, too
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 30; ++i) {
     while (!queue.reached(queue.submitted())) std::this_thread::yield();
     int launches = 0;
     for (g_submissions = 0; !g_submissions && launches < 1000; ++launches) {
@@ -273,6 +273,8 @@ TEST_F(Together, ADeviceWithNothingToDoIsGivenWhatIsWorthASubmission) {
       launch(1);
       longest = std::max<Microseconds>(longest, std::chrono::steady_clock::now() - start);
     }
+    // What earlier ones took counts less each time, and may have been long.
+    if (i < 20) continue;
     EXPECT_LE(launches, 2 * longest.count() / 24 + 2) << longest.count();
   }
   must(stream.synchronize());
