@@ -183,9 +183,10 @@ class Contraction {
   }
 
   /// Whether an operand of a machine instruction can be `v`: a constant, a parameter or element of
-  /// .const memory at a fixed place, or the negation or magnitude of those.
-  bool is_ready(Value v, NumKind kind) const {
+  /// .const memory at a fixed place, or the negation or magnitude of those, or both.
+  bool is_ready(Value v, NumKind kind, unsigned steps = 4) const {
     const Inst& inst = f_.insts[v];
+    if (steps-- == 0) return false;
     switch (inst.op) {
       case Op::constant: return true;
       case Op::load: {
@@ -195,13 +196,14 @@ class Contraction {
                (f_.insts[address].op == Op::trunc &&
                 f_.insts[f_.arg(address, 0)].op == Op::constant);
       }
-      case Op::xor_: return is_negation(v, kind, f_.arg(v, 0)) && is_ready(f_.arg(v, 0), kind);
+      case Op::xor_:
+        return is_negation(v, kind, f_.arg(v, 0)) && is_ready(f_.arg(v, 0), kind, steps);
       case Op::and_:
-        return is_constant(f_.arg(v, 1), sign_of(kind) - 1) && is_ready(f_.arg(v, 0), kind);
+        return is_constant(f_.arg(v, 1), sign_of(kind) - 1) && is_ready(f_.arg(v, 0), kind, steps);
       case Op::select: {
         const Value other = f_.arg(v, 2);
         return (f_.insts[other].op == Op::xor_ || f_.insts[other].op == Op::and_) &&
-               keeps_nan(v, kind, f_.arg(other, 0)) && is_ready(other, kind);
+               keeps_nan(v, kind, f_.arg(other, 0)) && is_ready(other, kind, steps + 1);
       }
       default: return false;
     }
