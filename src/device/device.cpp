@@ -202,6 +202,7 @@ Status open_device(DeviceState& device) {
   if (const std::string wrong = wrong_option(); !wrong.empty()) return bad_argument(wrong);
   if (Status status = set_checks(device); !status) return status;
   if (Status status = set_timeout(device); !status) return status;
+  if (option_text(Option::filter) == "device") device.filter = FilterPolicy::device;
   if (!device.handle)
     if (Status status = create_vulkan_device(device); !status) return status;
   auto get_device_proc = device.instance->vk.GetDeviceProcAddr;

@@ -61,6 +61,7 @@ struct DeviceState : MemoryDevice, std::enable_shared_from_this<DeviceState> {
   Profile profile;
   std::uint32_t push_words = abi::kPushWords;  ///< of push constants that launches may use
   DeviceOptions options;
+  FilterPolicy filter = FilterPolicy::exact;  ///< of launches that ask for none
   VkQueue external_queue = VK_NULL_HANDLE;
   SideQueues sides{*this};
   Queue binding_queue{*this};  ///< open where the first one binds no memory to parts of buffers

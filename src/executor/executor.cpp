@@ -37,7 +37,7 @@ void write_texture_records(LaunchPlan& plan, std::vector<TextureSpec>& specs) {
   const Table& table = plan.device().textures;
   const Slots& slots = *plan.slots;
   std::vector<std::byte>& params = plan.params;
-  const bool approximate = filter_of(plan.facts->config) == FilterPolicy::device;
+  const bool approximate = filter_of(*plan.facts) == FilterPolicy::device;
   constexpr std::size_t kBytes = abi::kTextureWords * 4;
   specs.resize(info.textures.slots.size());
   for (std::size_t i = 0; i < specs.size(); ++i) {

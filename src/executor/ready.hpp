@@ -7,13 +7,25 @@
 
 namespace ptx2spv::runtime {
 
-/// What all launches of a kernel have alike that are of one shape and name the same surfaces, none
-/// of which wants to move.
+/// What a plan depends on beside the launch and what its arguments name.
+struct ReadyTerms {
+  FilterPolicy filter = FilterPolicy::exact;
+  std::uint32_t texture_features = 0;  ///< DeviceState::texture_features
+  std::uint64_t table_changes = 0;     ///< where handles out of memory name textures
+  bool operator==(const ReadyTerms&) const = default;
+};
+
+/// What all launches of a kernel have alike that are of one shape and name the same surfaces and
+/// textures, none of which wants to move.
 struct ReadyPlan {
-  std::vector<std::uint64_t> handles;  ///< of the surfaces
+  std::vector<std::uint64_t> surfaces, textures;  ///< their handles
+  std::vector<std::weak_ptr<const void>> table;   ///< the textures that others may name
+  ReadyTerms terms;
   LaunchConfig config;
   FpPolicy fp = FpPolicy::exact;
   LaunchPlan plan;  ///< without facts, what it keeps and parameters, but with the slots' records
+  bool is_bare = false;       ///< no array has a say
+  bool needs_memory = false;  ///< of all arrays: handles out of memory name them
 };
 
 /// The plan for a launch, compiled; nothing where no earlier one fits.

@@ -10,7 +10,6 @@
 #include "src/array/memory_image.hpp"
 #include "src/array/residency.hpp"
 #include "src/array/sampler_exactness.hpp"
-#include "src/options.hpp"
 
 namespace ptx2spv::runtime {
 
@@ -99,7 +98,7 @@ class Backings {
       slots_.surfaces[i] = std::static_pointer_cast<SurfaceState>(
           device_.surfaces.owner(word64(plan_.params, info_.slots[i].offset)));
     slots_.textures.resize(info_.textures.slots.size());
-    const FilterPolicy filter = filter_of(config_);
+    const FilterPolicy filter = filter_of(*plan_.facts);
     const VkPhysicalDeviceLimits& limits = device_.traits.properties.limits;
     const std::size_t most =
         std::min(limits.maxPerStageDescriptorSamplers, limits.maxPerStageDescriptorSampledImages);
@@ -315,9 +314,8 @@ class Backings {
 
 }  // namespace
 
-FilterPolicy filter_of(const LaunchConfig& config) {
-  const bool device = option_text(Option::filter) == "device";
-  return config.filter.value_or(device ? FilterPolicy::device : FilterPolicy::exact);
+FilterPolicy filter_of(const LaunchFacts& facts) {
+  return facts.config.filter.value_or(facts.device().filter);
 }
 
 Status choose_backings(LaunchPlan& plan, bool reads_images) {

@@ -39,7 +39,7 @@ inline std::uint64_t word64(const std::vector<std::byte>& bytes, std::uint32_t o
   return value;
 }
 
-FilterPolicy filter_of(const LaunchConfig& config);
+FilterPolicy filter_of(const LaunchFacts& facts);
 
 /// Decides how each slot is reached, in LaunchPlan::slots. Arrays move to where the kernel wants
 /// them, or are mirrored (LaunchPlan::mirrored) where they may not. Sets LaunchPlan::moves.
