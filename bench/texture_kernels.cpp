@@ -236,7 +236,7 @@ class Translated {
     config_.time = true;
     if (form.memory) {
       const std::uint64_t bytes = std::uint64_t{size} * size * 4;
-      memory_.push_back(must(Buffer::create(device, bytes)));
+      memory_.push_back(must(Buffer::create(device, bytes, BufferMemory::rows)));
       must(memory_[0].upload(0, contents(form.from, bytes)));
       TextureMemory memory{abi::SurfaceFormat::f32, 1, 0, size, size, std::uint64_t{size} * 4};
       if (form.arrays == 0) memory.width = size * size, memory.height = 0;

@@ -121,7 +121,7 @@ Result<Buffer> create_over(const Device& device, std::uint64_t bytes, BufferMemo
   buffer->bytes = bytes;
   buffer->address = buffer->memory.address();
   if (std::byte* mapped = buffer->memory.mapped()) buffer->mapped = mapped - buffer->offset;
-  if (Status status = list_allocation(*buffer, where == BufferMemory::device); !status)
+  if (Status status = list_allocation(*buffer, where != BufferMemory::host); !status)
     return status.error();
   return Buffer(std::move(buffer));
 }
@@ -132,10 +132,10 @@ Result<Buffer> runtime::create_aligned(const Device& device, std::uint64_t bytes
                                        BufferMemory where, std::uint64_t alignment) {
   Heap& heap = device.state()->heap;
   // Kernels read and write whole words: the last one may not reach into a neighbour.
-  const bool own = where == BufferMemory::device || heap.unified();
-  return create_over(
-      device, bytes, where,
-      heap.allocate(own ? MemoryKind::device : MemoryKind::readback, bytes, alignment));
+  MemoryKind kind = MemoryKind::device;
+  if (where == BufferMemory::rows) kind = MemoryKind::rows;
+  if (where == BufferMemory::host && !heap.unified()) kind = MemoryKind::readback;
+  return create_over(device, bytes, where, heap.allocate(kind, bytes, alignment));
 }
 
 Result<Buffer> runtime::create_beyond(const Device& device, std::uint64_t bytes,

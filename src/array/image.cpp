@@ -98,7 +98,7 @@ Status create_image(ArrayState& array) {
   if (result != VK_SUCCESS) return vulkan_error(result, "CreateImage");
   VkMemoryRequirements needs{};
   device.vk.GetImageMemoryRequirements(device.handle, array.image, &needs);
-  auto memory = device.heap.allocate_image(needs);
+  auto memory = device.heap.allocate_image(needs, array.image);
   if (!memory) return memory.error();
   array.image_memory = std::move(*memory);
   result = device.vk.BindImageMemory(device.handle, array.image, array.image_memory.memory(),

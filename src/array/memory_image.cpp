@@ -75,7 +75,8 @@ VkImage made(const TextureState& texture) {
   const Block* block = device.heap.find(address, offset);
   VkImageCreateInfo create = image_info(texture);
   // An image of imported memory begins with no contents: Vulkan refuses it PREINITIALIZED.
-  if (!block || !block->memory || block->imported || !device_has(device, create))
+  if (!block || !block->memory || block->imported || block->dedicated ||
+      !device_has(device, create))
     return VK_NULL_HANDLE;
   VkImage image = VK_NULL_HANDLE;
   if (device.traits.splits()) device.share(create);

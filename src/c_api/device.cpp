@@ -176,6 +176,11 @@ ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
   if (!device || !buffer) return fail_null("the device or the buffer");
   return give(Buffer::create(device->it, bytes), buffer);
 }
+ptx2spv_status ptx2spv_buffer_create_rows(ptx2spv_device* device, uint64_t bytes,
+                                          ptx2spv_buffer** buffer) {
+  if (!device || !buffer) return fail_null("the device or the buffer");
+  return give(Buffer::create(device->it, bytes, BufferMemory::rows), buffer);
+}
 ptx2spv_status ptx2spv_buffer_create_host(ptx2spv_device* device, uint64_t bytes,
                                           ptx2spv_buffer** buffer) {
   if (!device || !buffer) return fail_null("the device or the buffer");

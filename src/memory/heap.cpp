@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::uint64_t kBlockBytes = 32ull << 20;
 constexpr std::uint64_t kVisibleBlockBytes = 8ull << 20;
+/// Images of so many bytes have memory of their own.
+constexpr std::uint64_t kOwnImage = 4ull << 20;
 /// What mappings at chosen addresses are multiples of, on every device that has them.
 constexpr std::uint64_t kPlacedBytes = 64ull << 10;
 constexpr std::uint64_t kLargest = 1ull << 46;  // over any device's memory, far from overflow
@@ -28,6 +30,9 @@ constexpr VkBufferUsageFlags kUsage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
                                       VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 constexpr bool has_buffer(MemoryKind kind) {
   return kind != MemoryKind::image && kind != MemoryKind::pages;
+}
+constexpr bool is_kernels(MemoryKind kind) {
+  return kind == MemoryKind::device || kind == MemoryKind::rows;
 }
 /// Whether the host uses it as its own.
 constexpr bool host_reads(MemoryKind kind) {
@@ -98,6 +103,7 @@ int Heap::pick_type(MemoryKind kind, std::uint32_t type_bits) const {
   std::vector<Flags> choices;
   switch (kind) {
     case MemoryKind::device:
+    case MemoryKind::rows:
       if (unified_) choices = {local | host | cached, local | host, host};
       choices.push_back(local);
       choices.push_back(0);
@@ -207,7 +213,7 @@ Result<std::unique_ptr<Block>> Heap::make_block(MemoryKind kind, std::uint64_t b
       block->address = vk.GetBufferDeviceAddress(device_.handle, &info);
     }
     VkMemoryPropertyFlags has = properties_.memoryTypes[type].propertyFlags;
-    bool wants_map = kind != MemoryKind::device || unified_;
+    const bool wants_map = !is_kernels(kind) || unified_;
     if (wants_map && (has & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) {
       result = map(*block, bytes);
       if (result != VK_SUCCESS) return fail(vulkan_error(result, "MapMemory"));
@@ -230,6 +236,8 @@ VkResult Heap::allocate_block(Block& block, std::uint64_t bytes, std::uint32_t t
   flags.flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
   VkImportMemoryHostPointerInfoEXT pages{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT};
   pages.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+  VkMemoryDedicatedAllocateInfo dedicated{VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO};
+  dedicated.buffer = block.buffer;
   VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
   if ((block.buffer || block.kind == MemoryKind::pages) && has_addresses_) allocate.pNext = &flags;
   if (imports(block.kind)) {
@@ -241,6 +249,12 @@ VkResult Heap::allocate_block(Block& block, std::uint64_t bytes, std::uint32_t t
       allocate.pNext = &pages;
       bytes = block.imported_bytes;
     }
+  }
+  // NVIDIA's driver gives such memory larger pages: random reads of 16 MiB take 0.4 of the time.
+  block.dedicated = block.kind == MemoryKind::device && !unified_ && !imports(block.kind);
+  if (block.dedicated) {
+    dedicated.pNext = allocate.pNext;
+    allocate.pNext = &dedicated;
   }
   allocate.allocationSize = bytes;
   allocate.memoryTypeIndex = block.type;
@@ -337,7 +351,7 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
   if (bytes > kLargest)
     return Error{ErrorCode::out_of_memory, fmt::format("{} bytes are too many", bytes), {}, {}};
   bytes = align_up(std::max<std::uint64_t>(bytes, 1), kAlignment);
-  if (kind == MemoryKind::device || host_reads(kind)) bytes += red_zone_;
+  if (is_kernels(kind) || host_reads(kind)) bytes += red_zone_;
   alignment = std::max(alignment, kAlignment);
   if (kind != MemoryKind::image) bytes = align_up(bytes, alignment);
   std::lock_guard lock(mutex_);
@@ -373,6 +387,7 @@ Result<Memory> Heap::take(MemoryKind kind, std::uint64_t bytes, std::uint64_t al
 }
 
 Result<Memory> Heap::allocate(MemoryKind kind, std::uint64_t bytes, std::uint64_t alignment) {
+  if (kind == MemoryKind::rows && unified_) kind = MemoryKind::device;
   return take(kind, bytes, alignment, ~0u);
 }
 
@@ -388,8 +403,38 @@ Result<Memory> Heap::allocate_beyond(std::uint64_t bytes, std::uint64_t alignmen
   return Memory(this, taken, 0, taken->size);
 }
 
-Result<Memory> Heap::allocate_image(const VkMemoryRequirements& needs) {
-  return take(MemoryKind::image, needs.size, needs.alignment, needs.memoryTypeBits);
+Result<Block*> Heap::add_image(const VkMemoryRequirements& needs, VkImage image) {
+  const int type = pick_type(MemoryKind::image, needs.memoryTypeBits);
+  if (type < 0)
+    return Error{ErrorCode::unsupported, "the device has no suitable memory type", {}, {}};
+  auto block = std::make_unique<Block>();
+  block->kind = MemoryKind::image;
+  block->size = block->used = needs.size;
+  block->type = static_cast<std::uint32_t>(type);
+  block->dedicated = true;
+  VkMemoryDedicatedAllocateInfo dedicated{VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO};
+  dedicated.image = image;
+  const VkMemoryAllocateInfo allocate{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &dedicated,
+                                      needs.size, block->type};
+  const VkResult result =
+      device_.vk.AllocateMemory(device_.handle, &allocate, nullptr, &block->memory);
+  if (result != VK_SUCCESS) return vulkan_error(result, "AllocateMemory");
+  blocks_.push_back(std::move(block));
+  return blocks_.back().get();
+}
+
+Result<Memory> Heap::allocate_image(const VkMemoryRequirements& needs, VkImage image) {
+  if (unified_ || needs.size < kOwnImage)
+    return take(MemoryKind::image, needs.size, needs.alignment, needs.memoryTypeBits);
+  std::lock_guard lock(mutex_);
+  collect(false);
+  auto block = add_image(needs, image);
+  if (!block && block.error().code == ErrorCode::out_of_memory) {
+    collect(true);
+    block = add_image(needs, image);
+  }
+  if (!block) return block.error();
+  return Memory(this, *block, 0, needs.size);
 }
 
 void Heap::release(Block* block, std::uint64_t offset, std::uint64_t size) {
@@ -420,9 +465,9 @@ void Heap::give_back(Block* block, std::uint64_t offset, std::uint64_t size) {
   block->free[offset] = size;
   if (block->used) return;
   bool usual = block->size == kBlockBytes || block->size == kVisibleBlockBytes;
-  if (usual && block->kind != MemoryKind::range) return;  // kept for the next one
-  if (block->kind != MemoryKind::device || block->beyond || block->size > most_kept_)
-    return remove(block);
+  const bool owned = block->kind == MemoryKind::image && block->dedicated;
+  if (usual && block->kind != MemoryKind::range && !owned) return;  // kept for the next one
+  if (!is_kernels(block->kind) || block->beyond || block->size > most_kept_) return remove(block);
   kept_.push_back(block);
   kept_bytes_ += block->size;
   drop_kept(most_kept_);

@@ -18,6 +18,7 @@ namespace ptx2spv::runtime {
 
 enum class MemoryKind : std::uint8_t {
   device,    ///< kernels' own memory; mapped where the device's memory is the host's
+  rows,      ///< the same, and images may be bound to it
   visible,   ///< written by the host, read by kernels, mapped: tables, parameters, trap records
   readback,  ///< mapped and cached: what the host reads
   mailbox,   ///< mapped, where running kernels see what the host stores
@@ -37,6 +38,7 @@ struct Block {
   std::uint64_t imported_bytes = 0;
   bool beyond = false;  ///< what the device has
   std::uint32_t type = 0;
+  bool dedicated = false;  ///< to its buffer or image: nothing else may be bound there
   std::map<std::uint64_t, std::uint64_t> free;  ///< offset -> bytes, never touching one another
 };
 
@@ -109,7 +111,8 @@ class Heap {
                           std::uint64_t alignment = kAlignment);
   /// Pages of the process, beyond what the device has: an error unless serve_pages was called.
   Result<Memory> allocate_beyond(std::uint64_t bytes, std::uint64_t alignment);
-  Result<Memory> allocate_image(const VkMemoryRequirements& needs);
+  /// For `image` alone.
+  Result<Memory> allocate_image(const VkMemoryRequirements& needs, VkImage image);
 
   /// The device binds memory to parts of buffers, by this function of `queue`.
   void bind_by(PFN_vkQueueBindSparse function, Queue& queue) {
@@ -157,6 +160,8 @@ class Heap {
   /// A block of the driver's memory.
   Result<std::unique_ptr<Block>> make_block(MemoryKind kind, std::uint64_t bytes,
                                             std::uint32_t type_bits);
+  /// A block of an image's own.
+  Result<Block*> add_image(const VkMemoryRequirements& needs, VkImage image);
   /// A block of kernels' memory out of pages of the process alone; null: there are none.
   std::unique_ptr<Block> block_of_pages(std::uint64_t bytes);
   /// Whether blocks of that kind are pages of the process.

@@ -14,11 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-class Discrete : public testing::TestWithParam<const char*> {};
+bool is_lavapipe() { return test::environment("PTX2SPV_DEVICE") == "lavapipe"; }
 
-TEST_P(Discrete, CopiesByCommands) {
-  if (test::environment("PTX2SPV_DEVICE") != "lavapipe")
-    GTEST_SKIP() << "the device is chosen by its driver's name for itself";
+/// Runs tests of `program` on such a device.
+test::ProcessResult run(const std::string& program, const std::string& filter,
+                        const std::string& settings) {
   const test::TemporaryFolder folder;
   json file = json::parse(
       test::read_whole(std::string(PTX2SPV_SOURCE_DIR) + "/tests/limits/devices/radv-rdna3.json"));
@@ -27,13 +27,20 @@ TEST_P(Discrete, CopiesByCommands) {
   device["properties"]["VkPhysicalDeviceProperties"]["deviceType"] =
       VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
   const std::string limits = folder.write("limits.json", file.dump());
-  const auto result = test::run_process(
-      {std::string(PTX2SPV_BINARY_DIR) + "/tests/test_cuda",
-       "--gtest_filter=*/copies:*/boxes:*/rows:*/surfaces:*/textures:*/views:*/pairs:*/symbols",
-       "--gtest_output="},
-      {},
-      {test::debug_variable("limits=" + limits + ",backing=" + GetParam()),
-       "PTX2SPV_DEVICE=llvmpipe"});
+  return test::run_process({std::string(PTX2SPV_BINARY_DIR) + "/tests/" + program,
+                            "--gtest_filter=" + filter, "--gtest_output="},
+                           {},
+                           {test::debug_variable("limits=" + limits + settings),
+                            "PTX2SPV_DEVICE=llvmpipe", "PTX2SPV_EXECUTOR=device"});
+}
+
+class Discrete : public testing::TestWithParam<const char*> {};
+
+TEST_P(Discrete, CopiesByCommands) {
+  if (!is_lavapipe()) GTEST_SKIP() << "the device is chosen by its driver's name for itself";
+  const auto result =
+      run("test_cuda", "*/copies:*/boxes:*/rows:*/surfaces:*/textures:*/views:*/pairs:*/symbols",
+          std::string(",backing=") + GetParam());
   EXPECT_EQ(result.exit_code, 0) << result.out << result.error;
   if (result.out.find("nvcc is not installed") != std::string::npos)
     GTEST_SKIP() << "nvcc is not installed";
@@ -42,6 +49,16 @@ TEST_P(Discrete, CopiesByCommands) {
 
 INSTANTIATE_TEST_SUITE_P(All, Discrete, testing::Values("linear", "image"),
                          [](const auto& each) { return std::string(each.param); });
+
+TEST(DiscreteMemory, IsDedicated) {
+  if (!is_lavapipe()) GTEST_SKIP() << "the device is chosen by its driver's name for itself";
+  const auto result = run(
+      "test_runtime",
+      "Dedicated.*:Memory.*:*Arrays.*:ReadyPlans.*:*PitchedMemory.*-*IsThereOnceItIsTouched", "");
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.error;
+  EXPECT_NE(result.out.find("Dedicated.OfLargeImages"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("SKIPPED"), std::string::npos) << result.out;
+}
 
 }  // namespace
 }  // namespace ptx2spv

@@ -117,8 +117,11 @@ struct CParity : testing::Test {
 };
 
 TEST_F(CParity, a_launch_has_its_own_policies_and_is_timed) {
-  ptx2spv_buffer *buffer = nullptr, *view = nullptr, *host = nullptr;
+  ptx2spv_buffer *buffer = nullptr, *view = nullptr, *host = nullptr, *rows = nullptr;
   OK(ptx2spv_buffer_create(device, 64, &buffer));
+  OK(ptx2spv_buffer_create_rows(device, 64, &rows));
+  EXPECT_EQ(ptx2spv_buffer_size(rows), 64u);
+  ptx2spv_buffer_destroy(rows);
   OK(ptx2spv_buffer_set_name(buffer, "values"));
   OK(ptx2spv_buffer_view(device, ptx2spv_buffer_address(buffer) + 16, 16, &view));
   OK(ptx2spv_buffer_create_host(device, 16, &host));

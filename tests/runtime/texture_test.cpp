@@ -63,8 +63,12 @@ TEST(TextureMemory, LinearMemoryIsReadInsideItsElements) {
   EXPECT_FALSE(Texture::create(buffer, memory, {})) << "not aligned";
 }
 
-TEST(TextureMemory, PitchedMemoryIsFiltered) {
-  Buffer buffer = must(Buffer::create(test_device(), 128));
+class PitchedMemory : public testing::TestWithParam<BufferMemory> {};
+INSTANTIATE_TEST_SUITE_P(TextureMemory, PitchedMemory,
+                         testing::Values(BufferMemory::device, BufferMemory::rows));
+
+TEST_P(PitchedMemory, IsFiltered) {
+  Buffer buffer = must(Buffer::create(test_device(), 128, GetParam()));
   std::vector<float> texels(32, -1.0f);
   for (std::size_t y = 0; y < 3; ++y)
     for (std::size_t x = 0; x < 4; ++x) texels[y * 8 + x] = static_cast<float>(x + 10 * y);

@@ -195,7 +195,8 @@ class Replay {
       memory.pitch = backing_ == ArrayBacking::linear ? (row + 47) / 16 * 16 : (row + 31) / 32 * 32;
     }
     auto buffer = Buffer::create(
-        device_, memory.offset + std::max<std::size_t>(memory.pitch, row) * s.height);
+        device_, memory.offset + std::max<std::size_t>(memory.pitch, row) * s.height,
+        backing_ == ArrayBacking::linear ? BufferMemory::device : BufferMemory::rows);
     if (!buffer) return buffer.error();
     for (unsigned y = 0; y < s.height; ++y) {
       const auto status = buffer->upload(memory.offset + y * memory.pitch,

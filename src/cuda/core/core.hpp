@@ -86,9 +86,10 @@ int& runtime_device();  ///< of the calling thread: what cudaSetDevice set
 
 // --------------------------------------------------------------------------------------- memory
 
-/// `kept`: memory of a pool that the allocation gets.
+/// `kept`: memory of a pool that the allocation gets. `own`: which memory of the device's own.
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
-                  std::shared_ptr<Allocation>& made, const Buffer* kept = nullptr);
+                  std::shared_ptr<Allocation>& made, const Buffer* kept = nullptr,
+                  BufferMemory own = BufferMemory::device);
 CUresult release(CUdeviceptr address, MemoryUse use);
 /// Whether it can be.
 CUresult check_release(CUdeviceptr address, MemoryUse use);

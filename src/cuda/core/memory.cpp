@@ -148,7 +148,7 @@ bool add_mapped(const std::shared_ptr<Allocation>& allocation) {
 }
 
 CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsigned flags,
-                  std::shared_ptr<Allocation>& made, const Buffer* kept) {
+                  std::shared_ptr<Allocation>& made, const Buffer* kept, BufferMemory own) {
   if (!bytes) return fail(eInvalidValue, "an allocation of no bytes");
   // Where the device's memory is not the host's, managed memory is the host's: kernels reach it.
   const bool host =
@@ -162,8 +162,8 @@ CUresult allocate(ContextObject& context, std::size_t bytes, MemoryUse use, unsi
     if (kept) return *kept;
     if (use == MemoryUse::host && bytes <= kMailbox)
       return runtime::create_mailbox(context.gpu(), bytes);
-    return runtime::create_aligned(context.gpu(), bytes,
-                                   host ? BufferMemory::host : BufferMemory::device, alignment);
+    return runtime::create_aligned(context.gpu(), bytes, host ? BufferMemory::host : own,
+                                   alignment);
   });
   if (!buffer && use == MemoryUse::managed)
     if (auto beyond = runtime::create_beyond(context.gpu(), bytes, alignment)) buffer = beyond;

@@ -15,7 +15,8 @@ CUresult allocate_rows(ContextObject& context, cudaPitchedPtr& made, std::size_t
   if (!bytes) return eSuccess;
   made.pitch = pitch;
   std::shared_ptr<Allocation> allocation;
-  CUresult code = allocate(context, bytes, MemoryUse::device, 0, allocation);
+  CUresult code =
+      allocate(context, bytes, MemoryUse::device, 0, allocation, nullptr, BufferMemory::rows);
   if (code == eSuccess) made.ptr = reinterpret_cast<void*>(allocation->address);
   return code;
 }

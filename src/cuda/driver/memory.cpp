@@ -64,11 +64,19 @@ void put_unknown(void* data, int attribute, CUdeviceptr host) {
   }
 }
 
-CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made) {
+CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<Allocation>& made,
+              BufferMemory own = BufferMemory::device) {
   return call([&](ContextObject& context) {
     const CUresult code = begin_unsafe_call();
-    return code == eSuccess ? allocate(context, bytes, use, flags, made) : code;
+    return code == eSuccess ? allocate(context, bytes, use, flags, made, nullptr, own) : code;
   });
+}
+
+CUresult give_address(CUdeviceptr& address, std::size_t bytes, BufferMemory own) {
+  std::shared_ptr<Allocation> made;
+  const CUresult code = give(bytes, MemoryUse::device, 0, made, own);
+  if (code == eSuccess) address = made->address;
+  return code;
 }
 
 }  // namespace
@@ -76,11 +84,7 @@ CUresult give(std::size_t bytes, MemoryUse use, unsigned flags, std::shared_ptr<
 extern "C" {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
-  if (!address) return eInvalidValue;
-  std::shared_ptr<Allocation> made;
-  CUresult code = give(bytes, MemoryUse::device, 0, made);
-  if (code == eSuccess) *address = made->address;
-  return code;
+  return address ? give_address(*address, bytes, BufferMemory::device) : eInvalidValue;
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width,
@@ -92,7 +96,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_
   if (CUresult code = pitch_of(width, rounded); code != eSuccess) return code;
   if (__builtin_mul_overflow(rounded, height, &bytes)) return eMemoryAllocation;
   *pitch = rounded;
-  return cuMemAlloc_v2(address, bytes);
+  return give_address(*address, bytes, BufferMemory::rows);
 }
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {

@@ -261,6 +261,9 @@ void ptx2spv_device_destroy(ptx2spv_device* device);
 
 ptx2spv_status ptx2spv_buffer_create(ptx2spv_device* device, uint64_t bytes,
                                      ptx2spv_buffer** buffer);
+/* For rows that the device's samplers read, as from cudaMallocPitch. */
+ptx2spv_status ptx2spv_buffer_create_rows(ptx2spv_device* device, uint64_t bytes,
+                                          ptx2spv_buffer** buffer);
 /* The host's memory, mapped, which kernels read by its address. */
 ptx2spv_status ptx2spv_buffer_create_host(ptx2spv_device* device, uint64_t bytes,
                                           ptx2spv_buffer** buffer);

@@ -145,6 +145,7 @@ struct Region {
 
 enum class BufferMemory : std::uint8_t {
   device,  ///< the device's own
+  rows,    ///< the same, for rows that the device's samplers read, as from cudaMallocPitch
   host,    ///< the host's, mapped and read by kernels by its address, as from cudaHostAlloc
 };
 
