@@ -52,6 +52,14 @@ std::string moves(std::size_t n) {
       n + 2);
 }
 
+std::string negated_factors(std::size_t n) {
+  const auto product = [](std::size_t i) {
+    return format("mul.f32 %f1, %f0, %f2;\n@%p0 bra L{0};\nadd.f32 %f2, %f2, %f1;\nL{0}:\n", i);
+  };
+  return module("ld.param.f32 %f0, [k_out];\nmov.b32 %f2, %r1;\n" +
+                times(n, "neg.f32 %f0, %f0;\n") + each(n, product) + "mov.b32 %r0, %f2;\n");
+}
+
 std::string double_divisions(std::size_t n) {
   return module("cvt.rn.f64.u32 %fd0, %r1;\nmov.f64 %fd1, 0d3FF8000000000000;\n" +
                 times(n, "div.rn.f64 %fd1, %fd1, %fd0;\nadd.rn.f64 %fd0, %fd0, %fd1;\n") +
@@ -668,14 +676,11 @@ std::string files_and_kernels(std::size_t n) {
 }
 
 std::string inlined_lines(std::size_t n) {
-  return kHead + std::string(".file 1 \"a.cu\"\n") +
-         kernel(".loc 1 1 1\n" + each(n,
-                                      [](std::size_t i) {
-                                        return format(
-                                            ".loc 1 {} 3, function_name F, inlined_at 1 {} "
-                                            "3\nsuld.b.1d.b32.trap %r0, [%rd0, {{%r1}}];\n",
-                                            i + 2, i + 1);
-                                      })) +
+  const auto line = [](std::size_t i) {
+    return format(".loc 1 {} 3, function_name F, inlined_at 1 {} 3\n", i + 2, i + 1) +
+           "suld.b.1d.b32.trap %r0, [%rd0, {%r1}];\n";
+  };
+  return kHead + std::string(".file 1 \"a.cu\"\n") + kernel(".loc 1 1 3\n" + each(n, line)) +
          ".section .debug_str\n{\nF:\n.b8 102, 0\n}\n";
 }
 
@@ -685,17 +690,16 @@ std::string errors(std::size_t n) {
 }
 
 std::string string_calls(std::size_t n) {
+  const std::string call =
+      "st.param.b64 [x], %rd1; st.param.b64 [y], 0; call (z), vprintf, (x, y);\n";
   return kHead +
          std::string(
              ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
              ".global .align 1 .b8 text[4] = {104, 105, 10, 0};\n") +
          kernel(
-             "{ .param .b64 x; .param .b64 y; .param .b32 z; mov.u64 %rd1, text;\ncvta.global.u64 "
-             "%rd1, %rd1;\n" +
-             times(n,
-                   "st.param.b64 [x], %rd1; st.param.b64 [y], 0; call (z), vprintf, (x, "
-                   "y);\n") +
-             "}\n");
+             "{ .param .b64 x; .param .b64 y; .param .b32 z; mov.u64 %rd1, text;\n"
+             "cvta.global.u64 %rd1, %rd1;\n" +
+             times(n, call) + "}\n");
 }
 
 }  // namespace
@@ -707,6 +711,7 @@ std::vector<Family> families() {
   { #name, n, name, true }
       FAMILY(4000, additions),
       FAMILY(4000, moves),
+      FAMILY(1000, negated_factors),
       EVERYWHERE(500, double_divisions),
       FAMILY(2000, float_sums),
       EVERYWHERE(1000, wide_products),
