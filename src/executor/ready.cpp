@@ -124,6 +124,7 @@ void keep_ready(const LaunchPlan& plan) {
   std::vector<std::shared_ptr<const void>> owners;
   if (!add_owners(facts.device().textures, ready->textures, owners)) return;
   for (const TableTexture& each : plan.slots->table) ready->table.push_back(each.texture);
+  // Those that the plan was made for, whatever has changed since.
   if (info.uses_textures)
     ready->terms = {filter_of(facts), plan.variant->key.texture_features,
                     info.textures.dynamic ? plan.table_changes : 0};

@@ -11,11 +11,13 @@ constexpr std::uint64_t kMiB = 1 << 20;
 
 PFN_vkAllocateMemory g_allocate = nullptr;
 VkMemoryDedicatedAllocateInfo g_last{};  ///< of the last allocation; null handles: none
+int g_allocations = 0;
 
 VKAPI_ATTR VkResult VKAPI_CALL allocate_noted(VkDevice handle, const VkMemoryAllocateInfo* info,
                                               const VkAllocationCallbacks* callbacks,
                                               VkDeviceMemory* memory) {
   g_last = {};
+  ++g_allocations;
   for (auto* each = static_cast<const VkBaseInStructure*>(info->pNext); each; each = each->pNext)
     if (each->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO)
       g_last = *reinterpret_cast<const VkMemoryDedicatedAllocateInfo*>(each);
@@ -75,6 +77,15 @@ TEST_F(Dedicated, OfLargeImages) {
   const Array other = image(64);
   EXPECT_LE(device_.statistics().memory_bytes, beside + 64 * kMiB) << "images' memory goes back";
   EXPECT_LT(used(), before + 4 * kMiB);
+}
+
+TEST_F(Dedicated, OfNoImageThatIsLargerThanAllMemory) {
+  g_allocations = 0;
+  const VkMemoryRequirements needs{1ull << 50, 1 << 16, ~0u};
+  const auto memory = device_.state()->heap.allocate_image(needs, VkImage{});
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().code, ErrorCode::out_of_memory);
+  EXPECT_EQ(g_allocations, 0);
 }
 
 }  // namespace
