@@ -76,7 +76,7 @@ Module::Module(Host& host, const std::string& ptx, const std::vector<std::string
   spirv_.resize(words.size() / 4);
   std::memcpy(spirv_.data(), words.data(), spirv_.size() * 4);
   json_ = json::parse(ptx2spv::test::read_whole(folder.file("module.json")));
-  if (json_["version"] != 2 || json_["push_constant_words"] != push_words() ||
+  if (json_["version"] != 3 || json_["push_constant_words"] != push_words() ||
       json_["surface_record_words"] != record_words()) {
     problem = "the description is of a version that this host does not know";
     return;

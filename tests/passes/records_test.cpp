@@ -1,4 +1,6 @@
 // Surfaces and textures: operations become memory accesses by what their records say.
+#include <tuple>
+
 #include "ptx2spv/abi.hpp"
 #include "tests/passes/parsed.hpp"
 #include "translator/passes/surface/lower_surfaces.hpp"
@@ -86,6 +88,64 @@ TEST_P(LowerSurfaces, a_dead_handle_is_a_fault_and_touches_nothing) {
   for (std::size_t at = 0; at < kDiscard; at += 4) EXPECT_EQ(word(memory, Space::global, at), 0u);
   EXPECT_EQ(word(memory, Space::trap, 4u * abi::t_kind),
             static_cast<unsigned>(abi::TrapKind::dead_handle));
+}
+
+// The place, the row's pitch and the generation are one load, the bounds another.
+TEST(LowerSurfaces, the_record_of_a_handle_out_of_memory_is_read_in_two_loads) {
+  // At x 4, row 2, slice or layer 1.
+  const std::tuple<Geometry, const char*> rows[] = {
+      {Geometry::d2, "%3 %4"}, {Geometry::a2d, "%5 %3 %4"}, {Geometry::d3, "%3 %4 %5"}};
+  for (const auto& [geometry, coordinates] : rows) {
+    const bool is_plane = geometry == Geometry::d2;
+    Parsed p(
+        "b0:\n  %1 = constant i64 0x100000000\n  %2 = load i64 mem=global,8 %1\n"
+        "  %3 = constant i32 0x4\n  %4 = constant i32 0x2\n  %5 = constant i32 0x1\n"
+        "  %6 = constant i32 0x2a\n  surf_store %2 " +
+            std::string(coordinates) + " %6\n  exit\n",
+        Form::variables);
+    p.f.surface_ops = {{.geometry = geometry}};
+    EntryInfo info;
+    passes::find_slots(p.f, info);
+    EXPECT_TRUE(info.slots.empty());
+    passes::lower_surfaces(p.f, p.m, {}, info, passes::AfterFault::goes_on);
+    passes::lower_traps(p.f, false, passes::AfterFault::goes_on);
+    p.expect_valid();
+    const auto loads = [&](unsigned size) {
+      return p.count([&](Value v, BlockId) {
+        const Inst& inst = p.f.insts[v];
+        return inst.op == Op::load && inst.mem.space == Space::table && inst.mem.bytes == size;
+      });
+    };
+    // The pitch of slices or layers is one of its own.
+    EXPECT_EQ(loads(8), 1u) << print(p.f, p.m);
+    EXPECT_EQ(loads(16), is_plane ? 1u : 2u);
+    EXPECT_EQ(loads(4), 0u);
+    constexpr std::uint32_t kRecord = 4u * abi::kSurfaceWords;
+    const std::pair<abi::SurfaceWord, std::uint32_t> words[] = {{abi::s_base_hi, 1},
+                                                                {abi::s_base_lo, 16},
+                                                                {abi::s_row_pitch, 64},
+                                                                {abi::s_generation, kGeneration},
+                                                                {abi::s_rows, 3},
+                                                                {abi::s_slices, 2},
+                                                                {abi::s_row_bytes_2d, 64},
+                                                                {abi::s_row_bytes_3d, 64},
+                                                                {abi::s_width, 16},
+                                                                {abi::s_slice_pitch_lo, 192},
+                                                                {abi::s_layer_pitch_lo, 192}};
+    Memory memory;
+    memory.of(Space::global).resize(1024);
+    memory.of(Space::trap).resize(4u * abi::kTrapWords);
+    memory.of(Space::table).resize(2 * kRecord);
+    for (const auto& [which, value] : words) put(memory, Space::table, kRecord + 4u * which, value);
+    put(memory, Space::global, 0, 1);
+    put(memory, Space::global, 4, kGeneration);
+    put(memory, Space::push, 4u * abi::surface_count, 2);
+    put(memory, Space::push, 4u * abi::discard, kDiscard + 512);
+    put(memory, Space::push, 4u * abi::discard + 4, 1);
+    EXPECT_EQ(p.run(memory).error, "");
+    EXPECT_EQ(word(memory, Space::trap, 0), 0u);
+    EXPECT_EQ(word(memory, Space::global, 16 + 4 + 2 * 64 + (is_plane ? 0 : 192)), 42u);
+  }
 }
 
 TEST(TextureRecords, what_the_host_knows_is_constant_and_the_rest_is_read_from_the_copy) {

@@ -118,7 +118,8 @@ struct MemAttr {
       false;  ///< the memory does not change during the launch: loads may be shared and moved
   AtomicOp atomic = AtomicOp::add;
   std::uint16_t slot = 0;
-  std::uint8_t low_zeros = 0, high_zeros = 0;  ///< so many bits of what a load gives are 0
+  std::uint8_t low_zeros = 0,
+               high_zeros = 0;       ///< so many bits of a word are 0, of a vector of each
   Origin origin = Origin::none;      ///< passes/sanitize alone reads it; gone where that is off
   std::uint8_t whole = 0, part = 0;  ///< the same: not 0: it is byte `part` of an access to so many
                                      ///< bytes, which PTX makes as one

@@ -6,7 +6,7 @@
 
 namespace ptx2spv::abi {
 
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 // Descriptor set 0: storage buffers of 32-bit words. bindings.def says what each holds.
 inline constexpr std::uint32_t kSet = 0;
@@ -79,19 +79,25 @@ inline constexpr std::uint32_t kClockWords = 8;
 /// Specialisation constants: workgroup size, and words of dynamic shared memory.
 enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_words = 3 };
 
-/// A surface record, in words. The table is an array of records; record 0 is never a surface.
+/// A surface record, in words. The table is an array of records; record 0 is never a surface. What
+/// an access needs stands in the first two groups of four words, which are loaded as one each.
 enum SurfaceWord : std::uint32_t {
   s_base_lo = 0,
-  s_base_hi,    ///< address of the first byte, a multiple of 16
-  s_row_bytes,  ///< width in bytes, no padding, below 2^31
-  s_rows,       ///< height, at least 1
-  s_slices,     ///< depth or layers, at least 1
-  s_row_pitch,  ///< bytes from row to row, a multiple of 16
+  s_base_hi,       ///< address of the first byte, a multiple of 16
+  s_row_pitch,     ///< bytes from row to row, a multiple of 16
+  s_generation,    ///< high word of the live handle; 0: no surface
+  s_row_bytes_2d,  ///< s_row_bytes to instructions 2d and a2d; 0: they find nothing
+  s_rows,          ///< height, at least 1
+  s_slices,        ///< depth or layers, at least 1
+  s_row_bytes_3d,  ///< to 3d
   s_slice_pitch_lo,
   s_slice_pitch_hi,  ///< bytes from slice to slice, a multiple of 16
+  s_layer_pitch_lo,  ///< s_slice_pitch to instructions with an array index
+  s_layer_pitch_hi,
+  s_row_bytes_1d,  ///< to 1d and a1d
+  s_row_bytes,     ///< width in bytes, no padding, below 2^31
   s_texel_bytes,
-  s_format,      ///< SurfaceFormat
-  s_generation,  ///< high word of the live handle; 0: no surface
+  s_format,  ///< SurfaceFormat
   s_width,
   s_height,
   s_depth,              ///< as suq gives them, elements; 0 where the geometry has none
@@ -100,20 +106,14 @@ enum SurfaceWord : std::uint32_t {
   s_array_size,
   s_memory_layout,
   s_channels,
-  s_flags,           ///< bit 0: image-backed (the address is its linear copy); surface_of_nothing
-  s_row_bytes_1d,    ///< s_row_bytes to instructions 1d and a1d; 0: they find nothing
-  s_row_bytes_2d,    ///< to 2d and a2d
-  s_row_bytes_3d,    ///< to 3d
-  s_layer_pitch_lo,  ///< s_slice_pitch to instructions with an array index
-  s_layer_pitch_hi,
+  s_flags,  ///< bit 0: image-backed (the address is its linear copy); surface_of_nothing
 };
-inline constexpr std::uint32_t kSurfaceWords = 25;
+inline constexpr std::uint32_t kSurfaceWords = 32;
 /// s_flags: the record is there for queries; accesses are out of bounds, whatever their geometry.
 inline constexpr std::uint32_t surface_of_nothing = 2;
 // The host copies slot k's record into the parameter buffer, at EntryInfo::slot_records + k
 // records, or zeros where the handle is dead. Drivers load a constant offset once for all threads.
-// A record found through its index costs a gather for every word, more than the surface access
-// itself.
+// A record found through its index costs gathers, more than the surface access itself.
 
 /// A texture record, in words: its memory, then how it is read. Record 0 is never a texture.
 enum TextureWord : std::uint32_t {

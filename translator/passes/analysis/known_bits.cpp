@@ -100,6 +100,11 @@ std::uint64_t KnownBits::transfer(const Function& f, Value v) const {
                                     : outside) |
              low_mask(inst.mem.low_zeros) |
              (inst.mem.high_zeros ? ~low_mask(32u - inst.mem.high_zeros) : 0);
+    case Op::extract: {
+      const Inst& whole = f.insts[f.arg(v, 0)];
+      const unsigned high_zeros = whole.op == Op::load ? whole.mem.high_zeros : 0;
+      return outside | (high_zeros ? ~low_mask(32u - high_zeros) : 0);
+    }
     case Op::phi: {
       std::uint64_t all = ~0ull;
       for (unsigned i = 0; i < inst.count; ++i) all &= z(i);

@@ -198,6 +198,7 @@ void lower_surfaces(Function& function, Module& module, const TranslateOptions& 
     if (!is_surface_operation(inst.op)) return rewriter.keep(value);
     const std::vector<Value> args(function.args(value).begin(), function.args(value).end());
     const auto offset = tracer.parameter_offset(args[0]);
+    const SurfaceOp op = function.surface_ops[inst.imm];
     std::unique_ptr<SurfaceRecord> own;
     SurfaceRecord* record = nullptr;
     std::string surface;
@@ -210,10 +211,11 @@ void lower_surfaces(Function& function, Module& module, const TranslateOptions& 
       record = shared_record.get();
       surface = entry.slots[slot].name;
     } else {
-      own = std::make_unique<SurfaceRecord>(shared, args[0]);
+      const std::optional<Geometry> accessed =
+          inst.op == Op::surf_query ? std::nullopt : std::optional(op.geometry);
+      own = std::make_unique<SurfaceRecord>(shared, args[0], accessed);
       record = own.get();
     }
-    const SurfaceOp op = function.surface_ops[inst.imm];
     const auto add_site = [&] {
       TrapSite site;
       site.line = function.locs[inst.loc].line;

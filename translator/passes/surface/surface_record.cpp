@@ -1,5 +1,7 @@
 #include "translator/passes/surface/surface_record.hpp"
 
+#include <algorithm>
+
 namespace ptx2spv::passes {
 
 HandleTracer::HandleTracer(const Function& function)
@@ -119,7 +121,8 @@ SurfaceRecord::SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t
     check_generation(load_word(b, b.i32(offset + 4), Space::param));
 }
 
-SurfaceRecord::SurfaceRecord(Shared& shared, Value handle) : shared_(shared), static_(false) {
+SurfaceRecord::SurfaceRecord(Shared& shared, Value handle, std::optional<Geometry> accessed)
+    : shared_(shared), static_(false), accessed_(accessed) {
   spec_.backing = Backing::address;
   Builder& b = shared.body;
   look_up(b.inst(Op::trunc, Type::i32, {handle}), b.inst(Op::high, Type::i32, {handle}));
@@ -134,7 +137,33 @@ void SurfaceRecord::look_up(Value lo, Value hi) {
   const Value count = load_word(b, b.i32(abi::Push::surface_count * 4), Space::push);
   const Value in_table = b.cmp(Op::ult, lo, count);
   base_ = b.op2(Op::mul, b.select(in_table, lo, b.i32(0)), b.i32(abi::kSurfaceWords * 4));
+  if (accessed_) {
+    load_together(abi::s_base_lo, 4);
+    const bool layered = is_layered(*accessed_), volume = *accessed_ == Geometry::d3;
+    if (*accessed_ == Geometry::d2)
+      load_together(abi::s_row_bytes_2d, 2);
+    else if (volume || *accessed_ == Geometry::a2d)
+      load_together(abi::s_row_bytes_2d, 4);
+    if (wide() && (volume || layered))
+      load_together(layered ? abi::s_layer_pitch_lo : abi::s_slice_pitch_lo, 2);
+  }
   check_generation(hi);
+}
+
+void SurfaceRecord::load_together(abi::SurfaceWord first, unsigned words) {
+  Builder& b = builder();
+  MemAttr mem{
+      .space = Space::table, .bytes = static_cast<std::uint8_t>(words * 4), .readonly = true};
+  mem.high_zeros = 32;
+  for (unsigned i = 0; i < words; ++i) {
+    MemAttr one;
+    note_bits(one, static_cast<abi::SurfaceWord>(first + i));
+    mem.high_zeros = std::min(mem.high_zeros, one.high_zeros);
+  }
+  const Value all =
+      b.load(words == 4 ? Type::v4 : Type::v2, b.op2(Op::add, base_, b.i32(first * 4u)), mem);
+  for (unsigned i = 0; i < words; ++i)
+    cached(first + i, [&](Builder& to) { return to.inst(Op::extract, Type::i32, {all}, i); });
 }
 
 void SurfaceRecord::note_fault(Builder& b, const TrapState& trap, Value fault, Value kind,

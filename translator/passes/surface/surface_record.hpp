@@ -55,8 +55,9 @@ class SurfaceRecord {
   /// `records`. `texels64`: an image is seen as 64-bit integers.
   SurfaceRecord(Shared& shared, std::uint32_t offset, std::uint32_t slot, std::uint32_t records,
                 bool texels64);
-  /// A handle looked up where the body's builder stands.
-  SurfaceRecord(Shared& shared, Value handle);
+  /// A handle looked up where the body's builder stands, for an access by instructions of the
+  /// geometry, or a query.
+  SurfaceRecord(Shared& shared, Value handle, std::optional<Geometry> accessed);
 
   Value word(abi::SurfaceWord which);
   /// s_row_bytes and a word of s_slice_pitch as instructions of a geometry find them: an array of
@@ -90,8 +91,11 @@ class SurfaceRecord {
  private:
   void look_up(Value lo, Value hi);
   void check_generation(Value hi);
+  /// Loads words `first` up of a record in the table.
+  void load_together(abi::SurfaceWord first, unsigned words);
   Shared& shared_;
   bool static_, texels64_ = false;
+  std::optional<Geometry> accessed_;  ///< of a handle that is looked up
   std::uint32_t slot_ = 0,
                 copy_ = 0;  ///< copy_: offset of the record's copy in the parameter buffer
   SlotSpec spec_;

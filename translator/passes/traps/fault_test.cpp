@@ -111,7 +111,8 @@ Value FaultTest::make(Builder& b) const {
     if (range.high == range.low) continue;
     also(b.cmp(Op::ult, range.high, range.limit));
     // Up to 2^31, no sum of an offset below it and the span comes round to be below it again.
-    const Inst& limit = f_.insts[range.limit];
+    const Inst& word = f_.insts[range.limit];
+    const Inst& limit = word.op == Op::extract ? f_.insts[f_.arg(range.limit, 0)] : word;
     const bool is_small = limit.op == Op::load && limit.mem.high_zeros != 0;
     if (is_small || std::ranges::find(limits, range.limit) != limits.end()) continue;
     limits.push_back(range.limit);
