@@ -105,6 +105,40 @@ b0:
   }
 }
 
+// Four stores at ((n + 64 k) + offset) * 4 beside each other, as compilers write them that cannot
+// know whether n + 64 k wraps around.
+TEST(Simplify, addresses_that_differ_by_constants_share_a_sum) {
+  for (const bool below_1024 : {true, false}) {
+    std::string text = "b0:\n  %1 = constant i32 0x0\n  %2 = load i32 mem=param,4,readonly %1\n";
+    text += below_1024 ? "  %3 = constant i32 0x3ff\n  %4 = and_ i32 %2 %3\n"
+                       : "  %3 = constant i32 0x0\n  %4 = add i32 %2 %3\n";
+    text +=
+        "  %5 = constant i32 0x8\n  %6 = load i64 mem=param,8,readonly %5\n"
+        "  %7 = constant i32 0x2\n  %8 = constant i64 0x100000000\n";
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned at = 10 + 10 * i;
+      text += fmt::format(
+          "  %{0} = constant i32 {5:#x}\n  %{1} = add i32 %{0} %4\n  %{2} = {7} i64 %{1}\n"
+          "  %{3} = add i64 %6 %{2}\n  %{4} = shl i64 %{3} %7\n  %{6} = add i64 %8 %{4}\n"
+          "  store mem=global,4 %{6} %{0}\n",
+          at, at + 1, at + 2, at + 3, at + 4, 64 * i, at + 5, i < 2 ? "sext" : "zext");
+    }
+    Structured p(text + "  exit\n");
+    EXPECT_TRUE(passes::simplify(p.f, p.m));
+    p.expect_valid();
+    EXPECT_EQ(p.count(Op::shl), below_1024 ? 1u : 4u) << print(p.f, p.m);
+    if (!below_1024) continue;
+    Memory memory;
+    put(memory, Space::param, 0, 5);
+    put(memory, Space::param, 8, 3);
+    put(memory, Space::param, 12, 0);
+    memory.of(Space::global).resize(1024);
+    EXPECT_EQ(p.run(memory).error, "");
+    for (unsigned i = 0; i < 4; ++i)
+      EXPECT_EQ(word(memory, Space::global, (5 + 3 + 64 * i) * 4), 64 * i) << i;
+  }
+}
+
 // -x + 0 is +0 for both zeros, as it is of the fma.
 TEST(Simplify, a_fused_product_with_one_is_a_sum) {
   const struct {

@@ -138,6 +138,14 @@ Value Folder::integer(Value v) {
       if (cb && is(a, Op::add) && is_constant(arg(a, 1)))
         return become(v, Op::add, {arg(a, 0), constant(type, c + at(arg(a, 1)).imm)});
       if (is(b, Op::neg)) return become(v, Op::sub, {a, arg(b, 0)});
+      // Addresses that differ by constants are one sum and the constants, which loads take.
+      if (type == Type::i64 && !cb && (has_constant(a) || has_constant(b))) {
+        const std::uint64_t offset =
+            (has_constant(a) ? at(arg(a, 1)).imm : 0) + (has_constant(b) ? at(arg(b, 1)).imm : 0);
+        const Value sum =
+            make(Op::add, type, {has_constant(a) ? arg(a, 0) : a, has_constant(b) ? arg(b, 0) : b});
+        return become(v, Op::add, {sum, constant(type, offset)});
+      }
       break;
     case Op::sub:
       if (a == b) return constant(type, 0);
@@ -253,6 +261,10 @@ Value Folder::shift(Value v) {
     const std::uint64_t sum = c + at(arg(a, 1)).imm;
     if (at(arg(a, 1)).imm < width) return become(v, inst.op, {arg(a, 0), constant(Type::i32, sum)});
   }
+  if (inst.op == Op::shl && inst.type == Type::i64 && has_constant(a))
+    return become(
+        v, Op::add,
+        {make(Op::shl, inst.type, {arg(a, 0), n}), constant(inst.type, at(arg(a, 1)).imm << c)});
   if (inst.op == Op::ashr && (zeros(a) >> (width - 1) & 1)) return become(v, Op::lshr, {a, n});
   if (inst.op == Op::lshr && (zeros(a) >> c) == (~0ull >> c) && zeros(a))
     return constant(inst.type, 0);
@@ -388,6 +400,12 @@ Value Folder::convert(Value v) {
     case Op::zext:
       if (is(a, Op::zext)) return become(v, Op::zext, {arg(a, 0)});
       if (at(a).type == inst.type) return a;
+      // A sum that stays below 2^32.
+      if (inst.type == Type::i64 && at(a).type == Type::i32 && has_constant(a) &&
+          ((~zeros(arg(a, 0)) & 0xffffffffu) + at(arg(a, 1)).imm) >> 32 == 0)
+        return become(
+            v, Op::add,
+            {make(Op::zext, inst.type, {arg(a, 0)}), constant(inst.type, at(arg(a, 1)).imm)});
       break;
     case Op::sext:
       if (is(a, Op::zext) || (zeros(a) & 0x80000000u)) return become(v, Op::zext, {a});

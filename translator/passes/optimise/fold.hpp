@@ -47,6 +47,8 @@ class Folder {
   bool is_constant(Value v, std::uint64_t value) const {
     return is_constant(v) && at(v).imm == value;
   }
+  /// Whether it is the sum of a value and a constant.
+  bool has_constant(Value v) const { return is(v, Op::add) && is_constant(arg(v, 1)); }
   std::uint64_t zeros(Value v) const { return v < zeros_.size() ? zeros_[v] : 0; }
 
   Function& f_;
