@@ -344,6 +344,7 @@ DeviceObject* device_at(int ordinal) {
 }
 
 CUresult open_device(DeviceObject& object) {
+  if (object.open.load(std::memory_order_acquire)) return eSuccess;
   std::lock_guard lock(object.mutex);
   if (!object.device) {
     DeviceOptions options;
@@ -377,9 +378,11 @@ CUresult open_device(DeviceObject& object) {
   object.managed = object.shared_addresses;
   object.registers = object.shared_addresses || runtime::imports_pages(*object.device->state());
   object.maps_memory = object.shared_addresses || object.device->state()->heap.binds();
-  if (object.managed) return eSuccess;
-  auto host = Buffer::create(*object.device, 256, BufferMemory::host);
-  object.managed = host && reinterpret_cast<std::uint64_t>(host->mapped()) == host->address();
+  if (!object.managed) {
+    auto host = Buffer::create(*object.device, 256, BufferMemory::host);
+    object.managed = host && reinterpret_cast<std::uint64_t>(host->mapped()) == host->address();
+  }
+  object.open.store(true, std::memory_order_release);
   return eSuccess;
 }
 

@@ -36,9 +36,10 @@ struct DeviceObject {
   DeviceInfo info;                      ///< of the Vulkan device
   std::array<std::uint8_t, 16> uuid{};  ///< Vulkan's; of its second CUDA device on, another
   bool shared_addresses = false;        ///< kernels and the host reach memory by the same addresses
-  bool managed = false;      ///< they do so for memory that the runtime allocates for both
-  bool registers = false;    ///< kernels reach memory that the program registers
-  bool maps_memory = false;  ///< memory is mapped to addresses
+  bool managed = false;           ///< they do so for memory that the runtime allocates for both
+  bool registers = false;         ///< kernels reach memory that the program registers
+  bool maps_memory = false;       ///< memory is mapped to addresses
+  std::atomic<bool> open{false};  ///< open_device() succeeded; what is above stays
 
   std::mutex mutex;  ///< what follows
   std::optional<Device> device;
