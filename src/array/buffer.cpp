@@ -195,7 +195,8 @@ Status Buffer::upload(const Region& region, std::span<const std::byte> bytes) {
   Rows rows;
   if (Status status = resolve(*state_, region, bytes.size(), rows); !status) return status;
   mark_rows(*state_, rows);
-  return upload_rows(*state_->device, state_->base(), rows, bytes.data());
+  const bool later = state_->memory && !state_->shared;
+  return upload_rows(*state_->device, state_->base(), rows, bytes.data(), later);
 }
 
 Status Buffer::download(const Region& region, std::span<std::byte> bytes) const {

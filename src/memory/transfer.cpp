@@ -12,6 +12,8 @@ namespace {
 
 /// Of memory between the host and the device: images, and each half for the rows of buffers.
 constexpr std::uint64_t kChunkBytes = 16ull << 20, kHalfBytes = 2ull << 20;
+/// The host need not wait for so many bytes, as with CUDA.
+constexpr std::uint64_t kLaterBytes = 64ull << 10;
 
 /// A range of rows (or, where a row is longer than kHalfBytes, a part of one) that one staged copy
 /// takes.
@@ -72,7 +74,8 @@ void move_bytes(Byte* outside, std::byte* inside, std::uint64_t bytes) {
 
 /// Copies rows between the host and the device's memory: an upload where the host's is const.
 template <class Byte>
-Status move_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows, Byte* host) {
+Status move_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows, Byte* host,
+                 bool later = false) {
   constexpr bool kUpload = std::is_const_v<Byte>;
   if (!rows.row_bytes || !rows.rows || !rows.slices) return {};
   const auto host_row = [&](std::uint64_t slice, std::uint64_t row) {
@@ -92,6 +95,7 @@ Status move_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& row
     return {};
   }
   const std::uint64_t all = rows.row_bytes * rows.rows * rows.slices;
+  later = later && all <= kLaterBytes && rows.slices == 1 && !device.queue.is_shared();
   const std::uint64_t half = std::min(kHalfBytes, rows.row_bytes * rows.rows);
   auto staging = device.heap.allocate(kUpload ? MemoryKind::visible : MemoryKind::readback,
                                       all > half ? 2 * half : half);
@@ -122,14 +126,18 @@ Status move_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& row
     if (kUpload) move_staged(part);
     const Rows inside = rows_of(rows, piece);
     const std::uint64_t at = staging->offset() + part.at;
-    const auto value = device.queue.give([&](VkCommandBuffer commands) {
-      if (kUpload)
-        record_rows(device, commands, staging->base(), at, buffer, inside);
-      else
-        record_rows(device, commands, buffer, inside.offset, staging->base(), inside.reversed(at));
-    });
+    const auto value = device.queue.give(
+        [&](VkCommandBuffer commands) {
+          if (kUpload)
+            record_rows(device, commands, staging->base(), at, buffer, inside);
+          else
+            record_rows(device, commands, buffer, inside.offset, staging->base(),
+                        inside.reversed(at));
+        },
+        later ? When::together : When::awaited);
     if (!value) return value.error();
-    part.value = *value;
+    // The heap keeps the staging memory until the copy is over.
+    if (!later) part.value = *value;
     return {};
   });
   for (Half* part : {&halves[next], &halves[next ^ 1]})
@@ -140,8 +148,8 @@ Status move_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& row
 }  // namespace
 
 Status upload_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
-                   const std::byte* host) {
-  return move_rows(device, buffer, rows, host);
+                   const std::byte* host, bool later) {
+  return move_rows(device, buffer, rows, host, later);
 }
 
 Status download_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,

@@ -20,9 +20,10 @@ struct Rows {
   }
 };
 
-/// Both are complete when they return, and come after all work submitted before.
+/// Both are complete when they return, and come after all work submitted before. `later`: an upload
+/// of few bytes to memory of the heap's is complete before all work that is submitted later.
 Status upload_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
-                   const std::byte* host);
+                   const std::byte* host, bool later = false);
 Status download_rows(MemoryDevice& device, const BufferBase& buffer, const Rows& rows,
                      std::byte* host);
 /// Fills memory of the process with a word, from its first byte on.

@@ -36,7 +36,7 @@ Status upload(ModuleState& module, const Memory& memory, std::uint64_t offset,
   Rows rows;
   rows.offset = memory.offset() + offset;
   rows.row_bytes = rows.row_pitch = rows.host_row_pitch = count;
-  return upload_rows(*module.device, memory.base(), rows, bytes);
+  return upload_rows(*module.device, memory.base(), rows, bytes, true);
 }
 
 }  // namespace
@@ -290,7 +290,7 @@ Status Module::set_global(std::string_view name, std::span<const std::byte> byte
   auto rows = rows_of(*state_, name, offset, bytes.size());
   if (!rows) return rows.error();
   const Memory& memory = *find_variable(*state_, name)->memory;
-  return upload_rows(*state_->device, memory.base(), *rows, bytes.data());
+  return upload_rows(*state_->device, memory.base(), *rows, bytes.data(), true);
 }
 
 Status Module::get_global(std::string_view name, std::span<std::byte> bytes,

@@ -446,6 +446,11 @@ VkQueue Queue::share() {
   return first.handle;
 }
 
+bool Queue::is_shared() {
+  std::lock_guard lock(mutex_);
+  return shared_;
+}
+
 bool Queue::watched() {
   if (watcher_.joinable()) return true;
   // Signals sent to the process are for the program's own threads.
@@ -482,12 +487,12 @@ void Queue::watch() {
   }
 }
 
-Result<std::uint64_t> Queue::give(const std::function<void(VkCommandBuffer)>& record) {
+Result<std::uint64_t> Queue::give(const std::function<void(VkCommandBuffer)>& record, When when) {
   auto recording = begin(Work::any);
   if (!recording) return recording.error();
   record(recording->commands);
   *recording->bound = {};
-  return end(std::move(*recording), When::awaited);
+  return end(std::move(*recording), when);
 }
 
 Status Queue::run(const std::function<void(VkCommandBuffer)>& record) {

@@ -100,13 +100,15 @@ class Queue {
   /// wrote.
   Result<std::uint64_t> end(Recording&& recording, When when);
   /// Runs commands alone; the result is their value.
-  Result<std::uint64_t> give(const std::function<void(VkCommandBuffer)>& record);
+  Result<std::uint64_t> give(const std::function<void(VkCommandBuffer)>& record,
+                             When when = When::awaited);
   /// The same, and waits for them.
   Status run(const std::function<void(VkCommandBuffer)>& record);
   /// Submits what was recorded where `value` is its end.
   Status flush(std::uint64_t value);
   /// Others submit to the queue, too: nothing that was recorded stays behind.
   VkQueue share();
+  bool is_shared();
 
   /// Of the lanes but for those of copies.
   std::uint32_t family() const { return family_; }

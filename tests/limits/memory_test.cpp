@@ -52,9 +52,10 @@ INSTANTIATE_TEST_SUITE_P(All, Discrete, testing::Values("linear", "image"),
 
 TEST(DiscreteMemory, IsDedicated) {
   if (!is_lavapipe()) GTEST_SKIP() << "the device is chosen by its driver's name for itself";
-  const auto result = run(
-      "test_runtime",
-      "Dedicated.*:Memory.*:*Arrays.*:ReadyPlans.*:*PitchedMemory.*-*IsThereOnceItIsTouched", "");
+  const auto result = run("test_runtime",
+                          "Dedicated.*:SmallUploads.*:Memory.*:*Arrays.*:ReadyPlans.*:*"
+                          "PitchedMemory.*-*IsThereOnceItIsTouched",
+                          "");
   EXPECT_EQ(result.exit_code, 0) << result.out << result.error;
   EXPECT_NE(result.out.find("Dedicated.OfLargeImages"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("SKIPPED"), std::string::npos) << result.out;

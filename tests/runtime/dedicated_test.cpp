@@ -1,4 +1,8 @@
-// Memory of a device of its own: dedicated where one buffer or image has all of it.
+// Memory of a device of its own: dedicated where one buffer or image has all of it, and written
+// without a wait where the bytes are few.
+#include <algorithm>
+#include <utility>
+
 #include "src/array/array.hpp"
 #include "src/array/buffer.hpp"
 #include "src/device/device.hpp"
@@ -86,6 +90,59 @@ TEST_F(Dedicated, OfNoImageThatIsLargerThanAllMemory) {
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().code, ErrorCode::out_of_memory);
   EXPECT_EQ(g_allocations, 0);
+}
+
+PFN_vkWaitSemaphores g_wait = nullptr;
+bool g_waited = false;
+
+VKAPI_ATTR VkResult VKAPI_CALL wait_noted(VkDevice handle, const VkSemaphoreWaitInfo* info,
+                                          std::uint64_t timeout) {
+  g_waited = true;
+  return g_wait(handle, info, timeout);
+}
+class SmallUploads : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (device_.state()->heap.unified()) GTEST_SKIP() << "the device's memory is the host's";
+    auto& vk = const_cast<runtime::DeviceFunctions&>(device_.state()->vk);
+    g_wait = std::exchange(vk.WaitSemaphores, wait_noted);
+    // Waits are calls.
+    device_.state()->queue.set_polls(false);
+  }
+  /// Whether the host waited for an upload, which arrives in any case.
+  bool waits(std::size_t words, std::uint32_t value) {
+    const std::vector<std::uint32_t> given(words, value);
+    g_waited = false;
+    must(buffer_.upload(0, bytes_of(given)));
+    const bool waited = g_waited;
+    EXPECT_EQ(read_buffer<std::uint32_t>(buffer_, words), given);
+    return waited;
+  }
+  Device device_ = must(Device::open({}));
+  Buffer buffer_ = must(Buffer::create(device_, kMiB));
+};
+
+TEST_F(SmallUploads, TheHostDoesNotWait) {
+  EXPECT_FALSE(waits(4, 1));
+  EXPECT_FALSE(waits(16 << 10, 2));
+  EXPECT_TRUE(waits((16 << 10) + 1, 3));
+}
+
+TEST_F(SmallUploads, ComeInOrderAndBeforeWhatFollows) {
+  std::vector<std::uint32_t> last(1024);
+  for (std::uint32_t i = 0; i < 500; ++i) {
+    std::ranges::fill(last, i);
+    must(buffer_.upload(i % 3 * 4096, bytes_of(last)));
+    // The staging memory is others' meanwhile, and a buffer may go before its bytes arrive.
+    must(must(Buffer::create(device_, 4096)).upload(0, bytes_of(last)));
+    if (i % 50 < 47) continue;
+    EXPECT_EQ(read_buffer<std::uint32_t>(buffer_, 1024, i % 3 * 4096), last);
+  }
+}
+
+TEST_F(SmallUploads, ThatTheApplicationsCommandsReadAreWaitedFor) {
+  (void)device_.state()->queue.share();
+  EXPECT_TRUE(waits(4, 1));
 }
 
 }  // namespace

@@ -172,6 +172,12 @@ CUresult defer_copy(ContextObject& context, StreamObject& stream, const CUDA_MEM
 
 }  // namespace
 
+CUresult copy_in_turn(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c) {
+  bool given = false;
+  const CUresult code = copy(stream, c, given);
+  return given || code != eSuccess ? code : copy(*stream.context, c);
+}
+
 CUresult copy_in(ContextObject& context, StreamObject& stream, const CUDA_MEMCPY3D_PEER& what) {
   bool captured = false;
   if (CUresult code = begin_work(stream, captured); code != eSuccess) return code;

@@ -639,10 +639,15 @@ CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
   join_rows(from, to, extent);
   const bool one_row = extent.height == 1 && extent.depth == 1 && from.kind != kMemoryArray &&
                        to.kind != kMemoryArray && !ranges_overlap(from, to, extent);
-  given = (to_array || from_array || one_row || goes_by_commands(from, to, extent)) &&
-          is_for_queue(stream, {&from, &to});
+  // So few bytes of pageable memory are read before the call returns, as with CUDA.
+  constexpr std::size_t kStaged = std::size_t{1} << 16;
+  const bool staged = from.kind == kMemoryHost && !from.memory && one_row && is_hidden(to) &&
+                      extent.width <= kStaged && is_for_queue(stream, {&to});
+  given = staged || ((to_array || from_array || one_row || goes_by_commands(from, to, extent)) &&
+                     is_for_queue(stream, {&from, &to}));
   if (!given) return eSuccess;
   return give_queue(stream, [&](Stream& opened) {
+    if (staged) return opened.upload(*to.memory->buffer, to.offset, {from.host, extent.width});
     if (to_array)
       return opened.copy(*from.memory->buffer, from.offset, to.array->array,
                          box_of(to, extent, from.pitch, from.slice));
@@ -652,12 +657,6 @@ CUresult copy(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c, bool& given) {
     return runtime::copy_rows(*opened.state(), *from.memory->buffer, from.offset,
                               *to.memory->buffer, region_of(to, extent, from.pitch, from.slice));
   });
-}
-
-CUresult copy_in_turn(StreamObject& stream, const CUDA_MEMCPY3D_PEER& c) {
-  bool given = false;
-  const CUresult code = copy(stream, c, given);
-  return given || code != eSuccess ? code : copy(*stream.context, c);
 }
 
 namespace {
