@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -21,6 +22,17 @@ inline void put_address(const void* address) {
   for (int digit = 17; digit > 1; --digit, value >>= 4)
     text[digit] = "0123456789abcdef"[value & 15];
   put_text(text);
+}
+
+/// Which address a fault was about. x86 does not tell one beyond all that there may be.
+inline void put_fault(const siginfo_t& info) {
+  if (info.si_code == SI_KERNEL) {
+    put_text("an address was accessed that no memory can have");
+    return;
+  }
+  put_text("address ");
+  put_address(info.si_addr);
+  put_text(" was accessed, where no memory is");
 }
 
 /// Whether a limit of addresses keeps the process from as much as a thread of a driver takes.

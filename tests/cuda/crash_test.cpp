@@ -50,6 +50,22 @@ TEST_F(Crash, OfAnInterpretedKernelNamesTheKernel) {
   EXPECT_NE(result.error.find("--sanitize"), std::string::npos) << result.error;
 }
 
+// The processor does not say which address it was.
+TEST_F(Crash, BeyondAllAddressesSaysSo) {
+#ifndef __x86_64__
+  GTEST_SKIP() << "x86-64 alone has addresses that it does not name";
+#endif
+  if (!on_processor()) GTEST_SKIP() << kNoCrash;
+  for (const char* executor : {"PTX2SPV_EXECUTOR=host", "PTX2SPV_EXECUTOR=device"}) {
+    const ProcessResult result = run({"far"}, {executor});
+    EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
+    EXPECT_NE(result.error.find("'wild'"), std::string::npos) << result.error;
+    EXPECT_NE(result.error.find("an address was accessed that no memory can have"),
+              std::string::npos)
+        << result.error;
+  }
+}
+
 TEST_F(Crash, OfTheProgramIsNotReported) {
   const ProcessResult own = run({"own"});
   EXPECT_EQ(own.exit_code, 128 + SIGSEGV);

@@ -52,6 +52,8 @@ TEST(Ptxexec, RefusesValuesThatMeanNothing) {
       {{"--fp=quick"}, "quick"},
       {{"--timeout=-1"}, "--timeout takes a number from 0"},
       {{"--executor=both"}, "both"},
+      {{"--json=report.json"}, "--json is of what --sanitize finds"},
+      {{"--sanitize=all", "--json=/nonexistent/report.json"}, "cannot be written"},
   };
   for (const auto& row : kRows) {
     std::vector<std::string> command = {tool_path("ptxexec")};

@@ -86,6 +86,22 @@ TEST_F(ProgramTool, MachineCodeAloneNamesTheFlag) {
   EXPECT_NE(none.error.find("holds no device code"), std::string::npos) << none.error;
 }
 
+// nvcc's linker puts such a fat binary in front of the program's own.
+TEST_F(ProgramTool, MachineCodeWithoutAFunctionIsLeftAside) {
+  const EntrySpec stub{2, 75, 0, Packing::plain, make_elf({{".nv.info", "abcd"}}), "", ""};
+  const std::string own = make_fatbin({sass_, entry(75, Packing::zstd, ptx(75, "first"))});
+  const auto program = [&](const EntrySpec& linked) {
+    return folder_.write("program", make_elf({{".nv_fatbin", make_fatbin({linked}) + own}}));
+  };
+  EXPECT_EQ(kernels({program(stub)}), "first ");
+  EntrySpec code = stub;
+  code.contents = make_elf({{".nv.info", "abcd"}, {".text.other", "code"}});
+  const ProcessResult refused = run({program(code)});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_NE(refused.error.find("row 1 of --list: it has machine code"), std::string::npos)
+      << refused.error;
+}
+
 TEST_F(ProgramTool, EachModuleHasItsFile) {
   const std::string one = make_fatbin({sass_, entry(75, Packing::zstd, ptx(75, "first"))}),
                     two = make_fatbin({entry(75, Packing::lz4, ptx(75, "second"))});

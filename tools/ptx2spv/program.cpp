@@ -24,6 +24,16 @@ std::string dotted(std::uint32_t capability) {
   return fmt::format("{}.{}", capability / 10, capability % 10);
 }
 
+/// Whether it is machine code without a function, as nvcc's linker leaves it in every program.
+bool is_empty(const Image& image) {
+  return std::ranges::all_of(image.entries, [](const Entry& entry) {
+    if (entry.kind != fatbin::Kind::sass) return false;
+    std::string error;
+    const auto code = fatbin::unpack(entry, error);
+    return code && code->starts_with("\177ELF") && code->find(".text.") == std::string::npos;
+  });
+}
+
 class Program {
  public:
   Program(const Settings& settings, std::string name, const std::vector<Image>& images)
@@ -37,7 +47,7 @@ class Program {
     for (const Image& image : images_) {
       const std::size_t first = row;
       row += image.entries.size();
-      if (image.entries.empty()) continue;
+      if (is_empty(image)) continue;
       const auto found = fatbin::ptx_for(image.entries, settings_.capability);
       if (found.empty()) {
         std::string reason = why_none(image);

@@ -153,6 +153,14 @@ std::string take_trace(Environment& environment, const ParsedOption& option) {
   return out && std::fclose(out) == 0 && written ? "" : file + " cannot be written";
 }
 
+/// The file is written when the program ends.
+std::string take_report(Environment& environment, const ParsedOption& option) {
+  const std::string file = std::filesystem::absolute(option.value).string();
+  environment.variables.emplace_back("PTX2SPV_SANITIZE_JSON", file);
+  std::FILE* out = std::fopen(file.c_str(), "a");
+  return out && std::fclose(out) == 0 ? "" : file + " cannot be written";
+}
+
 constexpr int opt_libraries = 1, opt_dry_run = 2;
 
 constexpr Option kOptions[] = {
@@ -199,8 +207,7 @@ constexpr Option kOptions[] = {
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},
     {set_by<take_suppressions>, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
-    {set_variable<"PTX2SPV_SANITIZE_JSON">, 0, "json", "FILE",
-     "write what --sanitize found to this file", "file"},
+    {set_by<take_report>, 0, "json", "FILE", "write what --sanitize found to this file", "file"},
     {set_variable<"PTX2SPV_TIMEOUT", number_problem<0.0, 1e6>>, 0, "timeout", "SECONDS",
      "a launch that takes longer is an error (cudaErrorLaunchTimeout); 0: none does. 600 when not "
      "given and the environment variable CI is set, else 0"},
@@ -389,6 +396,13 @@ int run(int argc, char** argv) {
   const char* ci = std::getenv("CI");
   if (ci && *ci && !std::getenv("PTX2SPV_TIMEOUT")) set("PTX2SPV_TIMEOUT", "600");
   apply(environment);
+  const bool reports = std::ranges::any_of(environment.variables, [](const auto& each) {
+    return each.first == "PTX2SPV_SANITIZE_JSON";
+  });
+  if (reports && !std::getenv("PTX2SPV_SANITIZE")) {
+    usage_error(kTool, "--json is of what --sanitize finds, which is not given");
+    return 2;
+  }
   const bool dry_run = has_option(command, opt_dry_run);
   if (dry_run && !line.build) {
     usage_error(kTool, "--dry-run is an option of build");

@@ -18,7 +18,7 @@
 namespace ptx2spv::tools {
 namespace {
 
-using runtime::no_memory_left, runtime::put_address, runtime::put_text;
+using runtime::no_memory_left, runtime::put_fault, runtime::put_text;
 
 // The text is made before, since a handler may hardly do more than write (signal-safety(7)).
 char g_before[512], g_memory[512], g_limit[320];
@@ -38,15 +38,14 @@ extern "C" void report_crash(int number, siginfo_t* info, void*) {
   if (kernel && number != SIGABRT) {
     put_text("ptxrun: error: kernel '");
     put_text(kernel);
-    put_text("' crashed: address ");
-    put_address(info->si_addr);
-    put_text(" was accessed, where no memory is; --sanitize finds a wrong access\n");
+    put_text("' crashed: ");
+    put_fault(*info);
+    put_text("; --sanitize finds a wrong access\n");
   } else if (g_running && number != SIGABRT) {
-    put_text(no_memory ? "ptxrun: note: address " : g_before);
-    put_address(info->si_addr);
-    put_text(no_memory ? " was accessed, where no memory is\n"
-                       : " was accessed, where no memory is; Vulkan does not check global memory "
-                         "(docs/user/troubleshooting.md)\n");
+    put_text(no_memory ? "ptxrun: note: " : g_before);
+    put_fault(*info);
+    put_text(no_memory ? "\n"
+                       : "; Vulkan does not check global memory (docs/user/troubleshooting.md)\n");
   }
   if (!no_memory) put_text(g_limit);
 }
@@ -102,7 +101,7 @@ const char* limits_in_force() { return g_limit; }
 
 CrashContext::CrashContext(const std::string& kernel) {
   const std::string text =
-      "ptxrun: error: while kernel '" + kernel.substr(0, 300) + "' was prepared or ran, address ";
+      "ptxrun: error: while kernel '" + kernel.substr(0, 300) + "' was prepared or ran, ";
   std::memcpy(g_before, text.c_str(), text.size() + 1);
   set_memory_text(" while kernel '" + kernel.substr(0, 300) + "' was prepared or ran");
   g_running = 1;

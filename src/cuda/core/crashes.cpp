@@ -24,7 +24,7 @@ namespace ptx2spv::cuda {
 
 namespace {
 
-using runtime::put_address;
+using runtime::put_fault;
 using runtime::put_text;
 
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
@@ -91,12 +91,6 @@ void put_names() {
   }
 }
 
-void tell_address(const siginfo_t& info) {
-  put_text("address ");
-  put_address(info.si_addr);
-  put_text(" was accessed, where no memory is");
-}
-
 constexpr const char* kUnchecked =
     "ptx2spv: note: Vulkan does not check global memory; ptxexec --sanitize finds a wrong access\n";
 
@@ -105,7 +99,7 @@ void tell_of(const char* kernel, const siginfo_t& info) {
   put_text("ptx2spv: error: kernel '");
   put_text(kernel);
   put_text("' crashed; ");
-  tell_address(info);
+  put_fault(info);
   put_text("\n");
   put_text(kUnchecked);
 }
@@ -118,7 +112,7 @@ void tell(int number, const siginfo_t& info) {
   put_names();
   if (number == SIGSEGV || number == SIGBUS) {
     put_text("; ");
-    tell_address(info);
+    put_fault(info);
   }
   put_text("\n");
   if (runtime::no_memory_left())

@@ -1,4 +1,5 @@
-/* A program that crashes as its argument says: kernel (a wild store), own (in its own code after a
+/* A program that crashes as its argument says: kernel (a wild store), far (one
+   beyond all addresses), own (in its own code after a
  * launch), abort; with "before" or "after" as the second argument it has a handler of its own, from
  * before or after the first call of CUDA. */
 #include <signal.h>
@@ -44,7 +45,8 @@ int main(int argc, char** argv) {
   OK(cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
   OK(cuCtxSynchronize());
   if (!strcmp(when, "after")) install();
-  if (!strcmp(crash, "kernel")) {
+  if (!strcmp(crash, "kernel") || !strcmp(crash, "far")) {
+    if (!strcmp(crash, "far")) bad <<= 40;
     arguments[0] = &bad;
     OK(cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
     OK(cuCtxSynchronize());
