@@ -1,7 +1,6 @@
-/* A program that crashes as its argument says: kernel (a wild store), far (one
-   beyond all addresses), own (in its own code after a
- * launch), abort; with "before" or "after" as the second argument it has a handler of its own, from
- * before or after the first call of CUDA. */
+/* A program that crashes as its argument says: kernel (a wild store), far (one beyond all
+ * addresses), own (in its own code after a launch), abort; with "before" or "after" as the second
+ * argument it has a handler of its own, from before or after the first call of CUDA. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
