@@ -43,6 +43,7 @@
   PTX2SPV_EXPORT CUresult traced_##name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) __asm__(#name);
 #define PTX2SPV_TRACED(which, name, count, ...)                                                 \
   CUresult traced_##name(PTX2SPV_PARAMS_##count(__VA_ARGS__)) {                                 \
+    const NamedCall named(#name, which);                                                        \
     const auto work = [&] { return name(PTX2SPV_ARGS_##count); };                               \
     return tracing() ? trace_call(#name, which, std::tie(PTX2SPV_ARGS_##count), work) : work(); \
   }

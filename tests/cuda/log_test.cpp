@@ -26,21 +26,41 @@ bool no_python() {
   return run_process({"/usr/bin/env", "python3", "-c", "import ctypes"}).exit_code != 0;
 }
 
-constexpr const char kReason[] =
-    "cudaIpcGetMemHandle is not supported: memory is not shared between processes\n";
+constexpr const char kWhy[] = "memory is not shared between processes\n";
+const std::string kReason = std::string("cudaIpcGetMemHandle is not supported: ") + kWhy;
 constexpr const char kTwice[] =
     "for i in 1, 2: assert c.cudaIpcGetMemHandle(buffer, None) == 801\n";
 
 TEST(RefusedCalls, AreNamedOnce) {
   if (no_python()) GTEST_SKIP() << "python3 is not installed";
-  EXPECT_EQ(said_by("libcudart.so.12", kTwice, {}), std::string("ptx2spv: ") + kReason);
+  EXPECT_EQ(said_by("libcudart.so.12", kTwice, {}), "ptx2spv: " + kReason);
 }
 
 // One line for each call, which has the error's name in the program's interface and the reason.
 TEST(RefusedCalls, HaveALineEachInTheLog) {
   if (no_python()) GTEST_SKIP() << "python3 is not installed";
-  const std::string line = std::string("ptx2spv: cudaErrorNotSupported: ") + kReason;
+  const std::string line =
+      std::string("ptx2spv: cudaIpcGetMemHandle: cudaErrorNotSupported: ") + kWhy;
   EXPECT_EQ(said_by("libcudart.so.12", kTwice, {"PTX2SPV_CUDA_LOG=1"}), line + line);
+}
+
+TEST(FailedCalls, AreNamedInTheLog) {
+  if (no_python()) GTEST_SKIP() << "python3 is not installed";
+  const std::string said =
+      said_by("libcudart.so.12", "for i in 1, 2: c.cudaSetDevice(99)\nc.cudaFree(1)\n",
+              {"PTX2SPV_CUDA_LOG=1"});
+  const std::string line = "ptx2spv: cudaSetDevice: cudaErrorInvalidDevice: no such device\n";
+  EXPECT_TRUE(said.starts_with(line + line + "ptx2spv: cudaFree: cudaErrorInvalidValue: ")) << said;
+}
+
+// Another driver would do, and the results be its own.
+TEST(WrongSettings, NoSwiftShaderIsSaid) {
+  if (no_python()) GTEST_SKIP() << "python3 is not installed";
+  const std::string said =
+      said_by("libcudart.so.12",
+              "n = ctypes.c_int()\nfor i in 1, 2: c.cudaGetDeviceCount(ctypes.byref(n))\n",
+              {"PTX2SPV_SWIFTSHADER=/nonexistent", "PTX2SPV_DEVICE="});
+  EXPECT_NE(said.find("/nonexistent"), std::string::npos) << said;
 }
 
 // The call's arguments are right, so that the code alone would mislead.
@@ -83,7 +103,7 @@ TEST(PtxexecLog, HasEveryCallOnRequest) {
 TEST(PtxexecLog, HasReasonsBeforeCallsThatFail) {
   if (no_python()) GTEST_SKIP() << "python3 is not installed";
   const std::string said = said_by("libcudart.so.12", kTwice, {"PTX2SPV_CUDA_LOG=all"});
-  const auto reason = said.find(kReason);
+  const auto reason = said.find(kWhy);
   ASSERT_NE(reason, std::string::npos) << said;
   EXPECT_EQ(said.find(") = cudaErrorNotSupported, ", reason) > reason, true) << said;
 }

@@ -153,12 +153,16 @@ std::string take_trace(Environment& environment, const ParsedOption& option) {
   return out && std::fclose(out) == 0 && written ? "" : file + " cannot be written";
 }
 
-/// The file is written when the program ends.
-std::string take_report(Environment& environment, const ParsedOption& option) {
-  const std::string file = std::filesystem::absolute(option.value).string();
-  environment.variables.emplace_back("PTX2SPV_SANITIZE_JSON", file);
-  std::FILE* out = std::fopen(file.c_str(), "a");
-  return out && std::fclose(out) == 0 ? "" : file + " cannot be written";
+/// What is wrong with --json: the file is written when the program ends.
+std::string report_problem(const Environment& environment) {
+  for (const auto& [name, file] : environment.variables) {
+    if (name != "PTX2SPV_SANITIZE_JSON") continue;
+    if (!std::getenv("PTX2SPV_SANITIZE"))
+      return "--json is of what --sanitize finds, which is not given";
+    std::FILE* out = std::fopen(file.c_str(), "a");
+    if (!out || std::fclose(out) != 0) return file + " cannot be written";
+  }
+  return {};
 }
 
 constexpr int opt_libraries = 1, opt_dry_run = 2;
@@ -207,7 +211,8 @@ constexpr Option kOptions[] = {
      "what the program ends with where --sanitize found something and it ended with 0; 4 when not "
      "given"},
     {set_by<take_suppressions>, 0, "suppressions", "FILE", kSuppressionsHelp, "file"},
-    {set_by<take_report>, 0, "json", "FILE", "write what --sanitize found to this file", "file"},
+    {set_variable<"PTX2SPV_SANITIZE_JSON">, 0, "json", "FILE",
+     "write what --sanitize found to this file", "file"},
     {set_variable<"PTX2SPV_TIMEOUT", number_problem<0.0, 1e6>>, 0, "timeout", "SECONDS",
      "a launch that takes longer is an error (cudaErrorLaunchTimeout); 0: none does. 600 when not "
      "given and the environment variable CI is set, else 0"},
@@ -396,11 +401,8 @@ int run(int argc, char** argv) {
   const char* ci = std::getenv("CI");
   if (ci && *ci && !std::getenv("PTX2SPV_TIMEOUT")) set("PTX2SPV_TIMEOUT", "600");
   apply(environment);
-  const bool reports = std::ranges::any_of(environment.variables, [](const auto& each) {
-    return each.first == "PTX2SPV_SANITIZE_JSON";
-  });
-  if (reports && !std::getenv("PTX2SPV_SANITIZE")) {
-    usage_error(kTool, "--json is of what --sanitize finds, which is not given");
+  if (const std::string problem = report_problem(environment); !problem.empty()) {
+    usage_error(kTool, problem);
     return 2;
   }
   const bool dry_run = has_option(command, opt_dry_run);

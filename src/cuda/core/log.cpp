@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ constexpr ErrorRow kErrors[] = {
 };
 
 thread_local Api t_interface = Api::driver;
+thread_local const char* t_call = nullptr;
 thread_local CUresult t_logged = eSuccess;  ///< of the last fail() that no log_returned() followed
 
 bool logging() {
@@ -74,10 +76,16 @@ CUresult fail(CUresult code, std::string_view text) {
   const bool runtime = t_interface == Api::runtime;
   std::string_view name = row ? (runtime ? row->runtime : row->driver) : "";
   if (row && name.empty()) name = runtime ? row->driver : row->runtime;
-  say(fmt::format("{}: {}", name.empty() ? "error" : name, text));
+  say(fmt::format("{}{}{}: {}", t_call ? t_call : "", t_call ? ": " : "",
+                  name.empty() ? "error" : name, text));
   t_logged = code;
   return code;
 }
+
+NamedCall::NamedCall(const char* name, Api which) : before_(std::exchange(t_call, name)) {
+  t_interface = which;
+}
+NamedCall::~NamedCall() { t_call = before_; }
 
 void log_returned(CUresult code) {
   if (!logging()) return;
@@ -92,7 +100,7 @@ void note_interface(Api which) {
 
 CUresult not_supported(const char* function, const char* reason) {
   const std::string text = fmt::format("{} is not supported: {}", function, reason);
-  if (logging()) return fail(eNotSupported, text);
+  if (logging()) return fail(eNotSupported, t_call ? reason : text);
   say_once(text);
   return eNotSupported;
 }

@@ -14,9 +14,21 @@ namespace ptx2spv::cuda {
 void say(std::string_view text);
 /// The same, the first time that this text comes.
 void say_once(const std::string& text);
-/// Returns `code`. With PTX2SPV_CUDA_LOG=1 it prints its name in the interface that the thread used
-/// last, and `text`, first.
+/// Returns `code`. With PTX2SPV_CUDA_LOG=1 it prints the call, the code's name in the interface
+/// that the thread used last, and `text`, first.
 CUresult fail(CUresult code, std::string_view text);
+enum class Api : std::uint8_t { driver, runtime };
+/// A call of the program's, which fail() names in this thread as long as it lives.
+class NamedCall {
+ public:
+  NamedCall(const char* name, Api which);
+  ~NamedCall();
+  NamedCall(const NamedCall&) = delete;
+  NamedCall& operator=(const NamedCall&) = delete;
+
+ private:
+  const char* before_;
+};
 /// With PTX2SPV_CUDA_LOG=1 prints what a call is about to return, unless fail() has just said why.
 void log_returned(CUresult code);
 /// Prints it with PTX2SPV_CUDA_LOG=1.
@@ -24,7 +36,6 @@ void note(std::string_view text);
 /// With PTX2SPV_CUDA_LOG=all every call is printed (core/trace.hpp).
 bool logs_calls();
 /// Notes which interface the calling thread uses: its errors' names are printed.
-enum class Api : std::uint8_t { driver, runtime };
 void note_interface(Api which);
 /// eNotSupported. Says once which function is not supported and why.
 CUresult not_supported(const char* function, const char* reason);

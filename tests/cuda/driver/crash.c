@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   OK(cuCtxSynchronize());
   if (!strcmp(when, "after")) install();
   if (!strcmp(crash, "kernel") || !strcmp(crash, "far")) {
-    if (!strcmp(crash, "far")) bad <<= 40;
+    if (!strcmp(crash, "far")) bad <<= 44;
     arguments[0] = &bad;
     OK(cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
     OK(cuCtxSynchronize());
