@@ -117,7 +117,7 @@ std::vector<Candidate> enumerate_candidates(const DeviceOptions& options, std::s
                              "mesa-vulkan-drivers), or run ptx2spv-fetch-swiftshader"));
     // Nothing else takes the place of a SwiftShader that was named and cannot be had.
     const bool named = !option_text(Option::swiftshader).empty();
-    if (!direct && named && !everything && (request.empty() || request == "cpu")) all.clear();
+    if (!direct && named && (request.empty() || request == "cpu")) all.clear();
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return rank(a) < rank(b); });

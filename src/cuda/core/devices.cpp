@@ -159,12 +159,6 @@ CUresult find_devices(Devices& list, AddSelected add_selected) {
     say(found.error().to_string());
     return eNoDevice;
   }
-  const auto swiftshader = runtime::option_text(runtime::Option::swiftshader);
-  if (!swiftshader.empty() && std::ranges::none_of(*found, [](const DeviceInfo& info) {
-        return info.name.find("SwiftShader") != std::string::npos;
-      }))
-    say_once(
-        fmt::format("PTX2SPV_SWIFTSHADER: '{}' is no SwiftShader; others are used", swiftshader));
   // list_devices gives a reason to every device but the one that it would choose; `usable` says
   // what the device itself can do.
   for (const DeviceInfo& info : *found)
