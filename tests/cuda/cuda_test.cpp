@@ -44,6 +44,13 @@ TEST(DriverInterface, CyclesDoNotGrow) {
   EXPECT_EQ(result.out, "good\n") << result.error;
 }
 
+// CUB asks for an attribute before every launch.
+TEST(DriverInterface, AttributesOpenADeviceOnce) {
+  std::string program;
+  ASSERT_TRUE(compile_c("opens", program));
+  EXPECT_EQ(execute({program}).out, "good\n");
+}
+
 // A driver's threads that are still at work when the process takes its parts away end it by a
 // signal, in some runs.
 TEST(DriverInterface, ProgramThatEndsBeforeItsKernels) {
