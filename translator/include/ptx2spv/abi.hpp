@@ -80,7 +80,7 @@ inline constexpr std::uint32_t kClockWords = 8;
 enum Spec : std::uint32_t { size_x = 0, size_y = 1, size_z = 2, dynamic_shared_words = 3 };
 
 /// A surface record, in words. The table is an array of records; record 0 is never a surface. What
-/// an access needs stands in the first two groups of four words, which are loaded as one each.
+/// accesses to planes and volumes need is in two groups of four words, and each is loaded as one.
 enum SurfaceWord : std::uint32_t {
   s_base_lo = 0,
   s_base_hi,       ///< address of the first byte, a multiple of 16
